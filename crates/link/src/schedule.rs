@@ -1,0 +1,118 @@
+//! A transcript's shape: which messages pass, which way, how large.
+
+use crate::Direction;
+
+/// One message of a transcript or of a declared cost.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct Event {
+    /// Which way it travels.
+    pub direction: Direction,
+    /// What it is.
+    pub label: &'static str,
+    /// Its payload.
+    pub bytes: usize,
+}
+
+/// The messages of a protocol run as they are *declared* from public shapes, in the order of each direction.
+///
+/// A recorded run must equal it message for message; bytes and flips follow from it.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Schedule {
+    steps: Vec<Step>,
+}
+
+/// A message, or two that cross each other.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Step {
+    One(Event),
+    /// Both parties send at once (server's message first).
+    Both(Event, Event),
+}
+
+impl Schedule {
+    /// One message in one direction.
+    pub fn message(mut self, direction: Direction, label: &'static str, bytes: usize) -> Self {
+        self.steps.push(Step::One(Event { direction, label, bytes }));
+        self
+    }
+
+    /// Two messages that cross: each party sends before it receives.
+    pub fn exchange(mut self, label: &'static str, to_client: usize, to_server: usize) -> Self {
+        self.steps.push(Step::Both(
+            Event { direction: Direction::ToClient, label, bytes: to_client },
+            Event { direction: Direction::ToServer, label, bytes: to_server },
+        ));
+        self
+    }
+
+    /// This schedule followed by another one.
+    pub fn then(mut self, next: Self) -> Self {
+        self.steps.extend(next.steps);
+        self
+    }
+
+    /// The messages of one direction, in order.
+    pub fn events(&self, direction: Direction) -> Vec<Event> {
+        self.all_events().into_iter().filter(|event| event.direction == direction).collect()
+    }
+
+    /// All messages; of two that cross, the server's first.
+    pub fn all_events(&self) -> Vec<Event> {
+        let both = |step: &Step| match *step {
+            Step::One(event) => vec![event],
+            Step::Both(to_client, to_server) => vec![to_client, to_server],
+        };
+        self.steps.iter().flat_map(both).collect()
+    }
+
+    /// Payload bytes in one direction.
+    pub fn bytes(&self, direction: Direction) -> usize {
+        self.events(direction).iter().map(|event| event.bytes).sum()
+    }
+
+    /// The longest chain of messages in which each waits for the one before (see [`crate::Meter`]).
+    pub fn flips(&self) -> u32 {
+        let (mut server, mut client) = (0u32, 0u32);
+        for step in &self.steps {
+            match step {
+                Step::One(Event { direction: Direction::ToClient, .. }) => {
+                    client = client.max(server + 1);
+                }
+                Step::One(_) => server = server.max(client + 1),
+                Step::Both(..) => {
+                    (server, client) = (server.max(client + 1), client.max(server + 1));
+                }
+            }
+        }
+        server.max(client)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn messages_that_cross_cost_one_flip_and_replies_one_each() {
+        let open = Schedule::default().exchange("open", 4, 4);
+        assert_eq!(open.flips(), 1);
+        let query = Schedule::default().message(Direction::ToServer, "ask", 1).message(
+            Direction::ToClient,
+            "reply",
+            9,
+        );
+        assert_eq!(query.flips(), 2);
+        assert_eq!(query.clone().then(open).flips(), 3);
+        assert_eq!(query.bytes(Direction::ToClient), 9);
+    }
+
+    #[test]
+    fn messages_in_one_direction_travel_together() {
+        let stream = Schedule::default().message(Direction::ToClient, "a", 1).message(
+            Direction::ToClient,
+            "b",
+            1,
+        );
+        assert_eq!(stream.flips(), 1);
+    }
+}
