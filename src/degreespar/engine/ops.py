@@ -1,0 +1,261 @@
+"""The verbs that a secure program is written in: fixed-point arithmetic over any engine.
+
+Every verb works in the narrowest ring that the public bounds allow: widening costs one OT per
+element, narrowing and dropping low bits are free.
+"""
+
+import math
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from degreespar.engine.backend import Backend, PrivateMatrix, PrivateTensor
+from degreespar.engine.inverse import inverse_spec
+from degreespar.engine.ring import Integers, Words, reduce, required_bits
+from degreespar.engine.secret import Secret, SecretBits
+
+
+def linear_bits(frac_bits: int, weight: PrivateMatrix, bound: float) -> int:
+    """The ring of a linear layer whose input has `frac_bits` and whose result stays within `bound`."""
+    return required_bits(bound, frac_bits + weight.frac_bits)
+
+
+@dataclass(frozen=True)
+class Ops:
+    """Fixed-point verbs over one engine."""
+
+    backend: Backend
+
+    @contextmanager
+    def window(self, name: str) -> Iterator[None]:
+        """A part of the program that is prepared, metered and reported as one."""
+        self.backend.begin_window(name)
+        yield
+
+    # values ------------------------------------------------------------------------------------
+
+    def input(
+        self,
+        values: Integers | None,
+        shape: tuple[int, ...],
+        frac_bits: int,
+        bound: float,
+        bits: int | None = None,
+    ) -> Secret:
+        """The client's numbers, as integers in units of 2^-frac_bits (None at the server).
+
+        The owner can share them in any ring for free: `bits` names the one that is used next.
+        """
+        bits = required_bits(bound, frac_bits) if bits is None else bits
+        return Secret(self.backend.input(values, shape, bits), bits, frac_bits, bound)
+
+    def zeros(self, shape: tuple[int, ...], like: Secret) -> Secret:
+        """Public zeros in another secret's ring and units."""
+        return replace(like, payload=np.zeros(shape, dtype=np.uint64))
+
+    def add_private(self, x: Secret, tensor: PrivateTensor, bound: float) -> Secret:
+        """x plus a tensor of the server's, in the same units."""
+        if tensor.frac_bits != x.frac_bits:
+            raise ValueError(f"{tensor.name} has {tensor.frac_bits} fraction bits, not {x.frac_bits}")
+        x = self.at_least(x, required_bits(bound, x.frac_bits))
+        total = x.payload + self.backend.private(tensor, x.bits)
+        return replace(x, payload=reduce(total, x.bits), bound=bound)
+
+    def assume(self, x: Secret, bound: float) -> Secret:
+        """States a calibrated bound; the ring shrinks to what it needs."""
+        return self.at_most(replace(x, bound=bound), required_bits(bound, x.frac_bits))
+
+    # rings -------------------------------------------------------------------------------------
+
+    def at_least(self, x: Secret, bits: int) -> Secret:
+        """x in a ring of at least `bits`."""
+        if x.bits >= bits:
+            return x
+        return replace(x, payload=self.backend.extend(x.payload, x.bits, bits), bits=bits)
+
+    def at_most(self, x: Secret, bits: int) -> Secret:
+        """x in a ring of at most `bits`: high bits fall away, for free."""
+        if x.bits <= bits:
+            return x
+        return replace(x, payload=reduce(x.payload, bits), bits=bits)
+
+    def at(self, x: Secret, bits: int) -> Secret:
+        """x in the ring of exactly `bits`."""
+        return self.at_most(self.at_least(x, bits), bits)
+
+    def rescale(self, x: Secret, frac_bits: int) -> Secret:
+        """x in coarser units, off by less than one of them; free."""
+        by = x.frac_bits - frac_bits
+        if by < 0:
+            raise ValueError(f"cannot refine {x.frac_bits} fraction bits to {frac_bits}")
+        if by == 0:
+            return x
+        payload = self.backend.drop_low(x.payload, x.bits, by)
+        return replace(x, payload=payload, bits=x.bits - by, frac_bits=frac_bits)
+
+    def refine(self, x: Secret, frac_bits: int) -> Secret:
+        """x in finer units: the integers grow by a public power of two, and so may the ring."""
+        by = frac_bits - x.frac_bits
+        if by == 0:
+            return x
+        bits = min(x.bits + by, 64)
+        return Secret(reduce(x.payload << np.uint64(by), bits), bits, frac_bits, x.bound)
+
+    # linear over shares ------------------------------------------------------------------------
+
+    def add(self, x: Secret, y: Secret, bound: float | None = None) -> Secret:
+        """x + y, broadcasting."""
+        return self._combine(x, y, bound, sign=1)
+
+    def subtract(self, x: Secret, y: Secret, bound: float | None = None) -> Secret:
+        """x - y, broadcasting."""
+        return self._combine(x, y, bound, sign=-1)
+
+    def add_public(self, x: Secret, value: float, bound: float) -> Secret:
+        """x plus one public number."""
+        x = self.at_least(x, required_bits(bound, x.frac_bits))
+        units = np.full(x.shape, round(value * 2.0**x.frac_bits), dtype=np.int64)
+        total = x.payload + self.backend.constant(units, x.bits)
+        return replace(x, payload=reduce(total, x.bits), bound=bound)
+
+    def scale(self, x: Secret, factor: float, factor_frac_bits: int, frac_bits: int) -> Secret:
+        """x times a public number rounded to `factor_frac_bits`; the result in units of 2^-frac_bits."""
+        units = round(factor * 2.0**factor_frac_bits)
+        bound = max(x.bound * abs(factor), 2.0**-frac_bits)
+        fine = x.frac_bits + factor_frac_bits
+        x = self.at(x, required_bits(bound, fine))
+        payload = reduce(x.payload * np.uint64(units & (2**64 - 1)), x.bits)
+        return self.rescale(Secret(payload, x.bits, fine, bound), frac_bits)
+
+    def halve(self, x: Secret, times: int) -> Secret:
+        """x / 2^times, exactly: only the units change."""
+        return replace(x, frac_bits=x.frac_bits + times, bound=x.bound / 2.0**times)
+
+    def sum(self, x: Secret, axis: int, bound: float) -> Secret:
+        """The sum along an axis."""
+        x = self.at_least(x, required_bits(bound, x.frac_bits))
+        total: Words = x.payload.sum(axis=axis, dtype=np.uint64)
+        return replace(x, payload=reduce(total, x.bits), bound=bound)
+
+    def weighted_sum(self, terms: Sequence[tuple[Secret, float]], factor_frac_bits: int,
+                     constant: float, frac_bits: int, bound: float) -> Secret:  # fmt: skip
+        """constant + the sum of public factors times secrets of one shape, rounded once at the end."""
+        fine = max(x.frac_bits for x, _ in terms) + factor_frac_bits
+        bits = required_bits(bound, fine)
+        total = self.backend.constant(
+            np.full(terms[0][0].shape, round(constant * 2.0**fine), dtype=np.int64), bits
+        )
+        for x, factor in terms:
+            units = round(factor * 2.0 ** (fine - x.frac_bits))
+            total = total + self.at(x, bits).payload * np.uint64(units & (2**64 - 1))
+        return self.rescale(Secret(reduce(total, bits), bits, fine, bound), frac_bits)
+
+    # products ----------------------------------------------------------------------------------
+
+    def linear(self, x: Secret, weight: PrivateMatrix, bound: float) -> Secret:
+        """x (..., inner) times the server's matrix; result in x's units, |result| <= bound."""
+        fine = x.frac_bits + weight.frac_bits
+        bits = linear_bits(x.frac_bits, weight, bound)
+        rows = np.ascontiguousarray(self.at(x, bits).payload.reshape(-1, weight.inner))
+        payload = self.backend.linear(rows, weight, bits).reshape(*x.shape[:-1], weight.cols)
+        return self.rescale(Secret(payload, bits, fine, bound), x.frac_bits)
+
+    def matmul(self, x: Secret, y: Secret, bound: float, frac_bits: int) -> Secret:
+        """Batched (..., rows, inner) x (..., inner, cols) of equal leading shape."""
+        fine = x.frac_bits + y.frac_bits
+        bits = required_bits(bound, fine)
+        left, right = self.at(x, bits).payload, self.at(y, bits).payload
+        payload = self.backend.matmul(
+            np.ascontiguousarray(left.reshape(-1, *left.shape[-2:])),
+            np.ascontiguousarray(right.reshape(-1, *right.shape[-2:])),
+            bits,
+        ).reshape(*left.shape[:-1], right.shape[-1])
+        return self.rescale(Secret(payload, bits, fine, bound), frac_bits)
+
+    def square(self, x: Secret, bound: float, frac_bits: int) -> Secret:
+        """x * x."""
+        fine = 2 * x.frac_bits
+        bits = required_bits(bound, fine)
+        payload = self.backend.square(np.ascontiguousarray(self.at(x, bits).payload), bits)
+        return self.rescale(Secret(payload, bits, fine, bound), frac_bits)
+
+    def multiply(self, x: Secret, y: Secret, bound: float, frac_bits: int) -> Secret:
+        """x * y, element by element, broadcasting (the smaller one is widened before it is repeated)."""
+        fine = x.frac_bits + y.frac_bits
+        bits = required_bits(bound, fine)
+        left, right = np.broadcast_arrays(self.at(x, bits).payload, self.at(y, bits).payload)
+        payload = self.backend.product(np.ascontiguousarray(left), np.ascontiguousarray(right), bits)
+        return self.rescale(Secret(payload, bits, fine, bound), frac_bits)
+
+    # comparisons -------------------------------------------------------------------------------
+
+    def less_than(self, x: Secret, thresholds: Sequence[float], frac_bits: int) -> list[SecretBits]:
+        """[x < t] for public thresholds, x seen in units of 2^-frac_bits (edges move by one of them)."""
+        coarse = self.rescale(x, min(frac_bits, x.frac_bits))
+        reach = max(x.bound, *(abs(t) for t in thresholds)) + 2.0**-coarse.frac_bits
+        coarse = self.at(replace(coarse, bound=reach), required_bits(reach, coarse.frac_bits))
+        units = tuple(round(t * 2.0**coarse.frac_bits) for t in thresholds)
+        payload = np.ascontiguousarray(coarse.payload)
+        return [SecretBits(bit) for bit in self.backend.less_than(payload, coarse.bits, units)]
+
+    def either(self, left: SecretBits, right: SecretBits) -> SecretBits:
+        """Exactly one of the two."""
+        return SecretBits(left.payload ^ right.payload)
+
+    def negate_bits(self, bit: SecretBits) -> SecretBits:
+        """1 - bit."""
+        ones = self.backend.constant_bits(np.ones(bit.shape, dtype=np.uint8))
+        return SecretBits(bit.payload ^ ones)
+
+    def mask(self, bit: SecretBits, x: Secret, bound: float | None = None) -> Secret:
+        """bit * x. With `bound`, x may be anything where the bit is 0."""
+        kept = bound or x.bound
+        x = self.at_most(replace(x, bound=kept), required_bits(kept, x.frac_bits))
+        payload = self.backend.mux(bit.payload, np.ascontiguousarray(x.payload), x.bits)
+        return replace(x, payload=payload)
+
+    def maximum(self, x: Secret) -> Secret:
+        """The largest along the last axis."""
+        wide = self.at(x, required_bits(2 * x.bound, x.frac_bits))  # differences must fit
+        rows = np.ascontiguousarray(wide.payload.reshape(-1, x.shape[-1]))
+        payload = self.backend.maximum(rows, wide.bits).reshape(x.shape[:-1])
+        return replace(wide, payload=payload)
+
+    # inverses ----------------------------------------------------------------------------------
+
+    def reciprocal(self, x: Secret, low: float, high: float, frac_bits: int) -> Secret:
+        """1 / x for x in [low, high]."""
+        return self._inverse(False, x, low, high, frac_bits)
+
+    def reciprocal_root(self, x: Secret, low: float, high: float, frac_bits: int) -> Secret:
+        """1 / sqrt(x) for x in [low, high]."""
+        return self._inverse(True, x, low, high, frac_bits)
+
+    # the only way out --------------------------------------------------------------------------
+
+    def reveal(self, x: Secret, because: str) -> Integers | None:
+        """Opens x to the client, and to nobody else; integers in units of 2^-x.frac_bits."""
+        x = self.at_most(x, required_bits(x.bound, x.frac_bits))
+        return self.backend.reveal(np.ascontiguousarray(x.payload), x.bits, because)
+
+    # helpers -----------------------------------------------------------------------------------
+
+    def _combine(self, x: Secret, y: Secret, bound: float | None, sign: int) -> Secret:
+        frac_bits = max(x.frac_bits, y.frac_bits)
+        bound = x.bound + y.bound if bound is None else bound
+        x, y = self.refine(x, frac_bits), self.refine(y, frac_bits)
+        needed = required_bits(bound, frac_bits)
+        bits = max(needed, min(x.bits, y.bits))
+        left, right = self.at(x, bits).payload, self.at(y, bits).payload
+        total = left + right if sign > 0 else left - right
+        return Secret(reduce(total, bits), bits, frac_bits, bound)
+
+    def _inverse(self, root: bool, x: Secret, low: float, high: float, frac_bits: int) -> Secret:
+        x = self.at_most(x, required_bits(x.bound, x.frac_bits))
+        spec = inverse_spec(root, low, high, x.bits, x.frac_bits, frac_bits)
+        flat = np.ascontiguousarray(x.payload.reshape(-1))
+        payload = self.backend.inverse(flat, spec).reshape(x.shape)
+        bound = 1 / math.sqrt(low) if root else 1 / low
+        return Secret(payload, spec.output_bits, frac_bits, bound)

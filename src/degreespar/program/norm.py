@@ -1,0 +1,30 @@
+"""Layer norm without its affine part (that is folded into the next linear layer at export)."""
+
+from degreespar.engine import layout
+from degreespar.engine.ops import Ops
+from degreespar.engine.secret import Secret
+from degreespar.program.units import (
+    ACTIVATION_FRAC,
+    DEVIATION_FRAC,
+    MEAN_FACTOR_FRAC,
+    VARIANCE_FRAC,
+    VARIANCE_SUM_FRAC,
+)
+
+
+def layer_norm(ops: Ops, x: Secret, variance: tuple[float, float], epsilon: float, bound: float) -> Secret:
+    """(x - mean) / sqrt(variance + epsilon) over the last axis; `variance` is the root's public range."""
+    width = x.shape[-1]
+    low, high = variance
+    total = ops.sum(x, axis=-1, bound=width * x.bound)
+    mean = ops.scale(total, 1 / width, MEAN_FACTOR_FRAC, ACTIVATION_FRAC)
+    deviation = ops.subtract(x, layout.part(mean, slice(None), None), bound=2 * x.bound)
+    squares = ops.square(
+        ops.rescale(deviation, VARIANCE_FRAC), bound=width * high, frac_bits=2 * VARIANCE_FRAC
+    )
+    spread = ops.scale(
+        ops.sum(squares, axis=-1, bound=width * high), 1 / width, MEAN_FACTOR_FRAC, VARIANCE_SUM_FRAC
+    )
+    spread = ops.add_public(spread, epsilon, bound=high)
+    inverse = ops.reciprocal_root(spread, low, high, DEVIATION_FRAC)
+    return ops.multiply(deviation, layout.part(inverse, slice(None), None), bound, ACTIVATION_FRAC)

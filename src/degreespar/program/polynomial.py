@@ -1,0 +1,62 @@
+"""p(t) of a GeLU order with as few secret products as its degree allows.
+
+Degree 4 and 6 complete a square: p = c_d * u^2 + a polynomial of half the degree, where u has the
+half degree too. So degree 2, 3, 4, 6 cost one square, one square and one product, two squares, two
+squares and one product.
+"""
+
+from degreespar.engine.ops import Ops
+from degreespar.engine.secret import Secret
+from degreespar.numerics.gelu import GELU, GeluPolynomial
+from degreespar.program.units import ACTIVATION_FRAC, COEFFICIENT_FRAC
+
+
+def evaluate(ops: Ops, t: Secret, order: int, bound: float) -> Secret:
+    """p(t) for 0 <= t <= the order's edge; garbage beyond it."""
+    polynomial = GELU[order]
+    return {2: _degree2, 3: _degree3, 4: _degree4, 6: _degree6}[order](ops, t, polynomial, bound)
+
+
+def _degree2(ops: Ops, t: Secret, p: GeluPolynomial, bound: float) -> Secret:
+    c0, c1, c2 = p.coefficients
+    return _sum(ops, [(_squared(ops, t, p), c2), (t, c1)], c0, bound)
+
+
+def _degree3(ops: Ops, t: Secret, p: GeluPolynomial, bound: float) -> Secret:
+    c0, c1, c2, c3 = p.coefficients
+    squared = _squared(ops, t, p)
+    return _sum(ops, [(_cubed(ops, t, squared, p), c3), (squared, c2), (t, c1)], c0, bound)
+
+
+def _degree4(ops: Ops, t: Secret, p: GeluPolynomial, bound: float) -> Secret:
+    c0, c1, c2, c3, c4 = p.coefficients
+    a = c3 / (2 * c4)
+    squared = _squared(ops, t, p)
+    u = _sum(ops, [(squared, 1.0), (t, a)], 0.0, bound=max(a * a / 4, p.edge * abs(p.edge + a)))
+    again = ops.square(u, bound=u.bound**2, frac_bits=ACTIVATION_FRAC)
+    return _sum(ops, [(again, c4), (squared, c2 - c4 * a * a), (t, c1)], c0, bound)
+
+
+def _degree6(ops: Ops, t: Secret, p: GeluPolynomial, bound: float) -> Secret:
+    c0, c1, c2, c3, c4, c5, c6 = p.coefficients
+    a = c5 / (2 * c6)
+    b = (c4 / c6 - a * a) / 2
+    squared = _squared(ops, t, p)
+    cubed = _cubed(ops, t, squared, p)
+    reach = p.edge**3 + abs(a) * p.edge**2 + abs(b) * p.edge
+    u = _sum(ops, [(cubed, 1.0), (squared, a), (t, b)], 0.0, bound=reach)
+    again = ops.square(u, bound=reach**2, frac_bits=ACTIVATION_FRAC)
+    rest = [(cubed, c3 - 2 * a * b * c6), (squared, c2 - b * b * c6), (t, c1)]
+    return _sum(ops, [(again, c6), *rest], c0, bound)
+
+
+def _squared(ops: Ops, t: Secret, p: GeluPolynomial) -> Secret:
+    return ops.square(t, bound=p.edge**2, frac_bits=ACTIVATION_FRAC)
+
+
+def _cubed(ops: Ops, t: Secret, squared: Secret, p: GeluPolynomial) -> Secret:
+    return ops.multiply(squared, t, bound=p.edge**3, frac_bits=ACTIVATION_FRAC)
+
+
+def _sum(ops: Ops, terms: list[tuple[Secret, float]], constant: float, bound: float) -> Secret:
+    return ops.weighted_sum(terms, COEFFICIENT_FRAC, constant, ACTIVATION_FRAC, bound)

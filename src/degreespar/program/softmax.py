@@ -1,0 +1,89 @@
+"""Softmax by squarings, normalised after the product with the values.
+
+exp(z) ~ (1 + z / 2^n)^(2^n) for T_n <= z <= 0 and 0 below; the number of squarings n is an argument,
+different for any two entries of one layer.
+"""
+
+import numpy as np
+
+from degreespar.degree import IntGrid
+from degreespar.engine import layout
+from degreespar.engine.layout import Index
+from degreespar.engine.ops import Ops
+from degreespar.engine.ring import required_bits
+from degreespar.engine.secret import Secret
+from degreespar.numerics.exponential import EXPONENTIAL, OFF
+from degreespar.program.units import (
+    ACTIVATION_FRAC,
+    EXPONENTIAL_FRAC,
+    PROBABILITY_FRAC,
+    RECIPROCAL_FRAC,
+    THRESHOLD_FRAC,
+)
+
+LEAST_ROW_SUM = 0.5
+"""The row maximum adds exactly 1; fuzzy cut-offs at n = 0 can take a little away."""
+
+
+def attend(ops: Ops, scores: Secret, values: Secret, squarings: IntGrid, bound: float) -> Secret:
+    """softmax(scores) @ values: scores (..., queries, keys), values (..., keys, head_width).
+
+    The rows are scaled by 1/sum after the product: queries x head_width secret products instead of
+    queries x keys, and the same result.
+    """
+    keys = scores.shape[-1]
+    weights = ops.rescale(exponentials(ops, scores, squarings), PROBABILITY_FRAC)
+    reach = keys * values.bound
+    product_bits = required_bits(reach, PROBABILITY_FRAC + values.frac_bits)
+    weights = ops.at(weights, max(product_bits, required_bits(keys, PROBABILITY_FRAC)))
+    row_sums = ops.sum(weights, axis=-1, bound=keys)
+    share = ops.reciprocal(row_sums, LEAST_ROW_SUM, keys, RECIPROCAL_FRAC)
+    mixed = ops.matmul(weights, values, bound=reach, frac_bits=ACTIVATION_FRAC)
+    return ops.multiply(mixed, layout.part(share, slice(None), None), bound, ACTIVATION_FRAC)
+
+
+def exponentials(ops: Ops, scores: Secret, squarings: IntGrid) -> Secret:
+    """exp(score - row maximum), entry (query, key) with squarings[query, key]; 0 where it is off."""
+    largest = ops.maximum(_entries_in_play(scores, squarings))
+    shifted = ops.subtract(scores, layout.part(largest, slice(None), None), bound=2 * scores.bound)
+    flat = layout.reshape(shifted, (*shifted.shape[:-2], shifted.shape[-2] * shifted.shape[-1]))
+    pieces = [
+        (exponential(ops, layout.take(flat, index), n), index)
+        for n, index in squarings.groups().items()
+        if n != OFF
+    ]
+    return layout.reshape(layout.spread(pieces, flat.shape[-1]), shifted.shape)
+
+
+def exponential(ops: Ops, z: Secret, squarings: int) -> Secret:
+    """(1 + z / 2^n)^(2^n) for z <= 0, and 0 below the cut-off; units of 2^-EXPONENTIAL_FRAC.
+
+    The cut comes first: from there on every value is within [-1, 1], and the rings stay narrow.
+    """
+    (cut,) = ops.less_than(z, (EXPONENTIAL[squarings].cutoff,), THRESHOLD_FRAC)
+    near = ops.assume(ops.halve(z, squarings), 2.0)
+    near = ops.rescale(near, min(near.frac_bits, EXPONENTIAL_FRAC))
+    base = ops.add_public(near, 1.0, bound=1.0)
+    power = ops.mask(ops.negate_bits(cut), base, bound=1.0)
+    for _ in range(squarings):
+        power = ops.square(power, bound=1.0, frac_bits=EXPONENTIAL_FRAC)
+    return ops.refine(power, EXPONENTIAL_FRAC)
+
+
+def _entries_in_play(scores: Secret, squarings: IntGrid) -> Secret:
+    """The entries of each row that are not off; short rows repeat one of theirs (the maximum stays)."""
+    index = _index_in_play(squarings.values)
+    if index is None:
+        return scores
+    flat = layout.reshape(scores, (*scores.shape[:-2], scores.shape[-2] * scores.shape[-1]))
+    return layout.reshape(layout.take(flat, index.reshape(-1)), (*scores.shape[:-2], *index.shape))
+
+
+def _index_in_play(grid: np.ndarray) -> Index | None:
+    on = grid != OFF
+    if on.all():
+        return None
+    rows = [np.flatnonzero(row) for row in on]
+    width = max(len(row) for row in rows)
+    padded = [np.resize(row, width) + start * grid.shape[1] for start, row in enumerate(rows)]
+    return np.stack(padded).astype(np.int64)
