@@ -1,0 +1,22 @@
+"""Degree space: the degree of every nonlinear function of a model, and its public bounds."""
+
+from degreespar.degree.bounds import LayerBounds, ModelBounds
+from degreespar.degree.errors import PolicyError
+from degreespar.degree.grid import IntGrid
+from degreespar.degree.policy import (
+    GELU_STATES,
+    SQUARINGS_STATES,
+    DegreePolicy,
+    LayerPolicy,
+)
+
+__all__ = [
+    "GELU_STATES",
+    "SQUARINGS_STATES",
+    "DegreePolicy",
+    "IntGrid",
+    "LayerBounds",
+    "LayerPolicy",
+    "ModelBounds",
+    "PolicyError",
+]

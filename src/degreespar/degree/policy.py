@@ -1,0 +1,111 @@
+"""The degree policy: how every nonlinear function of a model is computed; public and frozen."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from degreespar.degree.bounds import LayerBounds, ModelBounds
+from degreespar.degree.errors import PolicyError, placed
+from degreespar.degree.grid import IntGrid
+from degreespar.degree.strict_json import take_list, take_object
+from degreespar.numerics import EXPONENTIAL, GELU, OFF
+
+SQUARINGS_STATES = frozenset({OFF, *EXPONENTIAL})
+GELU_STATES = frozenset(GELU)
+MAX_LAYERS = 64
+
+
+@dataclass(frozen=True)
+class LayerPolicy:
+    """One layer: squarings per softmax entry (query x key), order per GeLU (token x FFN unit)."""
+
+    squarings: IntGrid
+    gelu_orders: IntGrid
+    bounds: LayerBounds
+
+    def __post_init__(self) -> None:
+        _check_states(self.squarings, SQUARINGS_STATES, "squarings")
+        _check_states(self.gelu_orders, GELU_STATES, "gelu_orders")
+        tokens = self.squarings.rows
+        if self.squarings.cols != tokens or self.gelu_orders.rows != tokens:
+            raise PolicyError(
+                "squarings must be a square grid with as many rows as gelu_orders, not"
+                f" {tokens} x {self.squarings.cols} beside {self.gelu_orders.rows} rows"
+            )
+        rows_off = np.flatnonzero(np.all(self.squarings.values == OFF, axis=1))
+        if rows_off.size:
+            raise PolicyError(
+                f"row {rows_off[0]} of squarings is off everywhere, but a softmax needs one entry"
+            )
+
+    @property
+    def tokens(self) -> int:
+        """How many tokens the layer works on."""
+        return self.squarings.rows
+
+    @property
+    def ffn_width(self) -> int:
+        """How many units the feed-forward network has."""
+        return self.gelu_orders.cols
+
+    def to_json(self) -> dict[str, object]:
+        """The layer as JSON."""
+        return {
+            "squarings": self.squarings.to_json(),
+            "gelu_orders": self.gelu_orders.to_json(),
+            "bounds": self.bounds.to_json(),
+        }
+
+    @classmethod
+    def from_json(cls, value: object, where: str) -> LayerPolicy:
+        """Reads what `to_json` wrote; `where` names the place in errors."""
+        parts = take_object(value, ("squarings", "gelu_orders", "bounds"), where, PolicyError)
+        squarings = IntGrid.from_json(parts["squarings"], f"{where}.squarings")
+        gelu_orders = IntGrid.from_json(parts["gelu_orders"], f"{where}.gelu_orders")
+        bounds = LayerBounds.from_json(parts["bounds"], f"{where}.bounds")
+        with placed(where):
+            return cls(squarings, gelu_orders, bounds)
+
+
+@dataclass(frozen=True)
+class DegreePolicy:
+    """All layers, and the bounds of what follows them."""
+
+    layers: tuple[LayerPolicy, ...]
+    bounds: ModelBounds
+
+    def __post_init__(self) -> None:
+        if not 1 <= len(self.layers) <= MAX_LAYERS:
+            raise PolicyError(f"a policy must have 1..{MAX_LAYERS} layers, not {len(self.layers)}")
+
+    def to_json(self) -> dict[str, object]:
+        """The policy as JSON; `from_json` takes it back unchanged."""
+        return {
+            "layers": [layer.to_json() for layer in self.layers],
+            "bounds": self.bounds.to_json(),
+        }
+
+    @classmethod
+    def from_json(cls, value: object) -> DegreePolicy:
+        """Reads what `to_json` wrote; anything else is a PolicyError that names the place."""
+        parts = take_object(value, ("layers", "bounds"), "policy", PolicyError)
+        layers = take_list(parts["layers"], "policy.layers", PolicyError)
+        if len(layers) > MAX_LAYERS:
+            raise PolicyError(f"a policy must have 1..{MAX_LAYERS} layers, not {len(layers)}")
+        return cls(
+            layers=tuple(
+                LayerPolicy.from_json(layer, f"policy.layers[{index}]") for index, layer in enumerate(layers)
+            ),
+            bounds=ModelBounds.from_json(parts["bounds"], "policy.bounds"),
+        )
+
+
+def _check_states(grid: IntGrid, states: frozenset[int], where: str) -> None:
+    for state, indices in grid.groups().items():
+        if state not in states:
+            row, col = divmod(int(indices[0]), grid.cols)
+            raise PolicyError(
+                f"{where} holds {state} at row {row}, column {col}; allowed are {sorted(states)}"
+            )
