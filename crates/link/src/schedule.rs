@@ -65,6 +65,25 @@ impl Schedule {
         self.steps.iter().flat_map(both).collect()
     }
 
+    /// Compares a recorded run with this declaration: per direction, the same messages in the same order. (How the
+    /// two directions interleave differs between the parties.) The error names the first message that differs.
+    pub fn matches(&self, recorded: &[Event]) -> Result<(), String> {
+        [Direction::ToClient, Direction::ToServer].into_iter().try_for_each(|direction| {
+            let declared = self.events(direction);
+            let ran = recorded.iter().filter(|event| event.direction == direction);
+            let ran: Vec<Event> = ran.copied().collect();
+            let same = declared.iter().zip(&ran).take_while(|(left, right)| left == right).count();
+            if same == declared.len() && same == ran.len() {
+                return Ok(());
+            }
+            Err(format!(
+                "{direction:?}, message {same}: declared {}, ran {}",
+                describe(declared.get(same)),
+                describe(ran.get(same))
+            ))
+        })
+    }
+
     /// Payload bytes in one direction.
     pub fn bytes(&self, direction: Direction) -> usize {
         self.events(direction).iter().map(|event| event.bytes).sum()
@@ -86,6 +105,10 @@ impl Schedule {
         }
         server.max(client)
     }
+}
+
+fn describe(event: Option<&Event>) -> String {
+    event.map_or("nothing".into(), |event| format!("`{}` of {} bytes", event.label, event.bytes))
 }
 
 #[cfg(test)]
@@ -114,5 +137,36 @@ mod tests {
             1,
         );
         assert_eq!(stream.flips(), 1);
+    }
+
+    #[test]
+    fn a_run_matches_its_declaration_whatever_the_order_between_directions() {
+        let declared = Schedule::default()
+            .message(Direction::ToServer, "ask", 1)
+            .exchange("open", 4, 5)
+            .message(Direction::ToClient, "reply", 9);
+        let [ask, to_client, to_server, reply] = declared.all_events()[..] else {
+            panic!("four messages were declared")
+        };
+        assert_eq!(declared.matches(&[ask, to_client, to_server, reply]), Ok(()));
+        assert_eq!(declared.matches(&[ask, to_server, to_client, reply]), Ok(()));
+    }
+
+    #[test]
+    fn the_first_difference_of_a_run_is_named() {
+        let declared =
+            Schedule::default().message(Direction::ToServer, "a", 1).exchange("open", 4, 5);
+        let [a, to_client, to_server] = declared.all_events()[..] else {
+            panic!("three messages were declared")
+        };
+        let missing = "ToServer, message 1: declared `open` of 5 bytes, ran nothing";
+        assert_eq!(declared.matches(&[a, to_client]), Err(missing.into()));
+        let swapped = "ToServer, message 0: declared `a` of 1 bytes, ran `open` of 5 bytes";
+        assert_eq!(declared.matches(&[to_server, a, to_client]), Err(swapped.into()));
+        let longer = Event { bytes: 7, ..to_client };
+        let size = "ToClient, message 0: declared `open` of 4 bytes, ran `open` of 7 bytes";
+        assert_eq!(declared.matches(&[a, longer, to_server]), Err(size.into()));
+        let extra = "ToClient, message 1: declared nothing, ran `open` of 4 bytes";
+        assert_eq!(declared.matches(&[a, to_client, to_client, to_server]), Err(extra.into()));
     }
 }

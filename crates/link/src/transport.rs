@@ -29,3 +29,45 @@ pub trait Transport: Send {
         deadline: Duration,
     ) -> Result<Frame, LinkError>;
 }
+
+/// The sending half of a transport.
+pub trait Outbox: Send {
+    /// As [`Transport::send`].
+    fn send(&mut self, label: &'static str, frame: Frame) -> Result<(), LinkError>;
+}
+
+/// The receiving half of a transport.
+pub trait Inbox: Send {
+    /// As [`Transport::receive`].
+    fn receive(
+        &mut self,
+        label: &'static str,
+        at_most_bytes: usize,
+        deadline: Duration,
+    ) -> Result<Frame, LinkError>;
+}
+
+/// A transport made of its two halves, so that a wrapper can move one of them to a thread of its own.
+///
+/// The outbox is dropped first: what was sent leaves before the connection goes.
+pub struct Duplex<O, I> {
+    /// To the peer.
+    pub outbox: O,
+    /// From the peer.
+    pub inbox: I,
+}
+
+impl<O: Outbox, I: Inbox> Transport for Duplex<O, I> {
+    fn send(&mut self, label: &'static str, frame: Frame) -> Result<(), LinkError> {
+        self.outbox.send(label, frame)
+    }
+
+    fn receive(
+        &mut self,
+        label: &'static str,
+        at_most_bytes: usize,
+        deadline: Duration,
+    ) -> Result<Frame, LinkError> {
+        self.inbox.receive(label, at_most_bytes, deadline)
+    }
+}
