@@ -1,18 +1,29 @@
 //! Correlated OTs, held by value: taking some out moves them, so that none is used twice.
 
 use crate::OtError;
+use std::fmt;
 
 /// The sender's half: blocks w with lowest bit 0, and the shared offset delta with lowest bit 1.
-#[derive(Debug)]
 pub struct SenderCots {
     delta: u128,
     blocks: Vec<u128>,
 }
 
 /// The receiver's half: blocks v = w ^ u * delta, whose lowest bit is the random choice u.
-#[derive(Debug)]
 pub struct ReceiverCots {
     blocks: Vec<u128>,
+}
+
+impl fmt::Debug for SenderCots {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "SenderCots({} left)", self.len())
+    }
+}
+
+impl fmt::Debug for ReceiverCots {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "ReceiverCots({} left)", self.len())
+    }
 }
 
 impl SenderCots {
@@ -90,4 +101,20 @@ fn split_off_last(blocks: &mut Vec<u128>, count: usize) -> Result<Vec<u128>, OtE
     let left = blocks.len();
     let start = left.checked_sub(count).ok_or(OtError::Exhausted { wanted: count, left })?;
     Ok(blocks.split_off(start))
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::{OtError, Prg, ideal};
+
+    #[test]
+    fn what_is_taken_is_gone_and_cannot_be_read_in_a_log() -> Result<(), OtError> {
+        let (mut sent, mut received) = ideal::cots(&mut Prg::from_seed([14; 32]), 5);
+        let (last, rest) = (sent.take(2)?.into_blocks(), sent.len());
+        assert_eq!((last.len(), rest, received.take(2)?.len()), (2, 3, 2));
+        assert!(matches!(sent.take(4), Err(OtError::Exhausted { wanted: 4, left: 3 })));
+        assert_eq!(format!("{sent:?} {received:?}"), "SenderCots(3 left) ReceiverCots(3 left)");
+        assert!(sent.into_blocks().iter().all(|block| !last.contains(block)));
+        Ok(())
+    }
 }

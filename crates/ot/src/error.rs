@@ -20,6 +20,9 @@ pub enum OtError {
         /// How many there are.
         left: usize,
     },
+    /// What should be a point of the base OTs' curve is none, or the neutral one.
+    #[error("the peer sent no valid curve point for the base OTs")]
+    Point,
     /// The operating system gave no randomness.
     #[error("the operating system gave no randomness: {0}")]
     Randomness(String),
