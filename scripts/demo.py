@@ -1,0 +1,237 @@
+"""The whole road on one machine: a server process, a client process, real pictures, private answers.
+
+    python scripts/demo.py [--row]
+
+Exits with 1 if a private answer is not the one of the same model in the clear.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import IO, Any
+
+import numpy as np
+
+from degreespar.artifact import read_client, read_server
+from degreespar.bench.rows import append, measured
+from degreespar.cli.serve import LISTENING
+from degreespar.errors import DegreeSparError
+from degreespar.party.keys import CERTIFICATE_FILE, KEY_FILE, make_identity
+from degreespar.party.oracle import Oracle, Scores
+from degreespar.party.pictures import read_pictures, to_patches
+
+ROOT = Path(__file__).resolve().parent.parent
+DEGREESPAR: list[str | Path] = [sys.executable, "-m", "degreespar.cli.main"]
+# Shares round up or down by chance where the clear engine rounds to nearest: scores differ by a little.
+LARGEST_SCORE_GAP = 0.1
+START_S = 120.0
+
+
+@dataclass(frozen=True)
+class Facts:
+    """What the pictures show, and what the float model said of them at training time, where that is known."""
+
+    truth: dict[str, str]
+    floats: dict[str, str]
+
+
+def main() -> int:
+    """Prepare, run both parties, compare, report."""
+    options = _options()
+    begin = time.perf_counter()
+    try:
+        pictures = sorted(options.pictures.glob("*.png"))[: options.limit]
+        facts = _facts(options.pictures, options.model.parent / "expected.json")
+        folder = _place(options.folder, options.model)
+        done = _run_parties(folder, options.model, pictures, options.just_in_time)
+        _say("the same model in the clear")
+        scores = _clear_scores(options.model, pictures)
+        labels = json.loads((options.model / "public.json").read_text(encoding="utf-8"))["labels"]
+        clear = [labels[index] for index in scores.argmax(axis=1)]
+        _table(done, pictures, clear, facts)
+        metrics = _metrics(done, scores, clear, pictures, facts)
+        _summary(metrics, time.perf_counter() - begin)
+        if options.row:
+            _add_row(options, done, metrics)
+    except (DegreeSparError, OSError) as error:
+        _say(f"failed: {error}")
+        return 1
+    same = metrics["private_equals_clear"] == len(pictures)
+    return 0 if same and metrics["largest_score_gap"] <= LARGEST_SCORE_GAP else 1
+
+
+def _options() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(description="Private answers between two processes on this machine.")
+    parser.add_argument("--model", type=Path, default=ROOT / "demo" / "model")
+    parser.add_argument("--pictures", type=Path, default=ROOT / "demo" / "pictures")
+    parser.add_argument(
+        "--folder", type=Path, default=ROOT / "demo-run", help="for keys and the client's files"
+    )
+    parser.add_argument("--limit", type=int, help="only the first N pictures")
+    parser.add_argument("--just-in-time", action="store_true", help="prepare each layer when it begins")
+    parser.add_argument("--row", action="store_true", help="append the figures to results/demo.jsonl")
+    return parser.parse_args()
+
+
+def _facts(pictures: Path, expected: Path) -> Facts:
+    listed = json.loads((pictures / "labels.json").read_text(encoding="utf-8"))["pictures"]
+    truth = {entry["file"]: entry["label"] for entry in listed}
+    floats = json.loads(expected.read_text(encoding="utf-8")) if expected.exists() else {}
+    return Facts(truth, floats)
+
+
+def _place(folder: Path, model: Path) -> Path:
+    """Keys of both parties, and the client's copy of the artifact: everything but the weights."""
+    for name in ("server", "client"):
+        if not (folder / name / KEY_FILE).exists():
+            _say(f"keys of the {name}: {make_identity(folder / name, name)[:16]}...")
+    (folder / "client-model").mkdir(parents=True, exist_ok=True)
+    for file in ("public.json", "client.json"):
+        (folder / "client-model" / file).write_bytes((model / file).read_bytes())
+    return folder
+
+
+def _run_parties(folder: Path, model: Path, pictures: list[Path], just_in_time: bool) -> dict[str, Any]:
+    """The client's JSON; both processes' progress goes to this one's stderr as it comes."""
+    with _serving(folder, model) as address:
+        command = [*DEGREESPAR, "classify", "--json", "--model", folder / "client-model"]
+        command += ["--server", address, *_peers(folder, "client", "server")]
+        command += [*(["--just-in-time"] if just_in_time else []), *pictures]
+        client = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        with _ended(client):
+            relay = _relay("client", client)
+            assert client.stdout is not None
+            out = client.stdout.read()
+            relay.join()
+            if client.wait() != 0:
+                raise DegreeSparError("the client ended without answers")
+    done: dict[str, Any] = json.loads(out)
+    return done
+
+
+@contextmanager
+def _serving(folder: Path, model: Path) -> Iterator[str]:
+    command = [*DEGREESPAR, "serve", "--model", model, "--listen", "127.0.0.1:0", "--max-clients", "1"]
+    command += _peers(folder, "server", "client")
+    server = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
+    with _ended(server):
+        assert server.stderr is not None
+        first = server.stderr.readline()
+        _say(f"server | {first.rstrip()}")
+        if not first.startswith(LISTENING):
+            raise DegreeSparError("the server did not start")
+        relay = _relay("server", server)
+        yield first.removeprefix(LISTENING).strip()
+        server.wait(timeout=START_S)
+        relay.join()
+
+
+@contextmanager
+def _ended(process: subprocess.Popen[str]) -> Iterator[None]:
+    """Whatever happens, the process does not outlive the demo."""
+    try:
+        yield
+    finally:
+        if process.poll() is None:
+            process.kill()
+        process.wait()
+
+
+def _peers(folder: Path, own: str, other: str) -> list[str | Path]:
+    return ["--identity", folder / own, "--trust", folder / other / CERTIFICATE_FILE]
+
+
+def _relay(name: str, process: subprocess.Popen[str]) -> threading.Thread:
+    def copy(lines: IO[str]) -> None:
+        for line in lines:
+            _say(f"{name} | {line.rstrip()}")
+
+    assert process.stderr is not None
+    thread = threading.Thread(target=copy, args=(process.stderr,), daemon=True)
+    thread.start()
+    return thread
+
+
+def _clear_scores(model: Path, pictures: list[Path]) -> Scores:
+    public, client, _ = read_client(model)
+    _, tensors, _ = read_server(model)
+    oracle = Oracle(public, {name: tensor.astype(np.int64) for name, tensor in tensors.items()})
+    return oracle.scores(to_patches(read_pictures(pictures, public.geometry), public.geometry, client))
+
+
+def _table(done: dict[str, Any], pictures: list[Path], clear: list[str], facts: Facts) -> None:
+    columns = ("picture", "private answer", "in the clear", "float model", "truth")
+    rows = [
+        (path.name, answer["label"], label, facts.floats.get(path.name, "-"), facts.truth.get(path.name, "-"))
+        for path, answer, label in zip(pictures, done["pictures"], clear, strict=True)
+    ]
+    widths = [max(len(cell) for cell in column) for column in zip(columns, *rows, strict=True)]
+    print()
+    for row in (columns, tuple("-" * width for width in widths), *rows):
+        print("  ".join(f"{cell:<{width}}" for cell, width in zip(row, widths, strict=True)).rstrip())
+
+
+def _metrics(
+    done: dict[str, Any], scores: Scores, clear: list[str], pictures: list[Path], facts: Facts
+) -> dict[str, Any]:
+    """Means per picture of what the client measured, and how many answers are which."""
+    answers = done["pictures"]
+    private = [answer["label"] for answer in answers]
+    gap = np.abs(np.array([answer["scores"] for answer in answers]) - scores).max()
+    metrics: dict[str, Any] = {
+        "pictures": len(pictures),
+        "private_equals_clear": sum(mine == other for mine, other in zip(private, clear, strict=True)),
+        "right": sum(
+            label == facts.truth.get(path.name) for label, path in zip(private, pictures, strict=True)
+        ),
+        "largest_score_gap": float(gap),
+        **{f"set_up_{key}": value for key, value in done["set_up"].items()},
+    }
+    for phase in ("prepare", "answer"):
+        for key in answers[0][phase]:
+            metrics[f"{phase}_{key}_per_picture"] = sum(answer[phase][key] for answer in answers) / len(
+                answers
+            )
+    return metrics
+
+
+def _summary(m: dict[str, Any], all_s: float) -> None:
+    total_s = m["prepare_seconds_per_picture"] + m["answer_seconds_per_picture"]
+    print()
+    print(
+        f"private = clear   {m['private_equals_clear']}/{m['pictures']}; right {m['right']}/{m['pictures']}"
+    )
+    print(f"scores            differ by at most {m['largest_score_gap']:.4f} (allowed {LARGEST_SCORE_GAP})")
+    print(
+        f"seconds           {total_s:.2f} per picture, {m['answer_seconds_per_picture']:.2f} of them online"
+    )
+    for phase, what in (("prepare", "prepared"), ("answer", "online")):
+        down, up, flips = (
+            m[f"{phase}_{key}_per_picture"] for key in ("to_client_bytes", "to_server_bytes", "flips")
+        )
+        sent = f"{down / 1e6:.2f} MB to the client, {up / 1e6:.2f} MB to the server"
+        print(f"{what:<18}{sent}, {flips:.0f} rounds")
+    print(f"set-up            {m['set_up_seconds']:.2f} s once; the whole demo took {all_s:.0f} s")
+
+
+def _add_row(options: argparse.Namespace, done: dict[str, Any], metrics: dict[str, Any]) -> None:
+    config = {"artifact": done["artifact"], "just_in_time": options.just_in_time, "cores_shared": True}
+    row = measured("demo", done["model"], config, metrics, network="loopback, same machine")
+    _say(f"row added to {append(row, ROOT / 'results')}")
+
+
+def _say(text: str) -> None:
+    print(text, file=sys.stderr, flush=True)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
