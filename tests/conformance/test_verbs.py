@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from degreespar.engine import layout
 from degreespar.engine.backend import PrivateMatrix, PrivateTensor
 from degreespar.engine.ops import Ops
 from tests.support.engines import Program, by_direction, declared, run_clear, run_pair, run_trace
@@ -69,6 +70,8 @@ CASES = [
     Case("maximum_of_one", lambda o, f: o.maximum(f(OTHERS[:5].reshape(5, 1), 8.0))),
     Case("reciprocal", lambda o, f: o.reciprocal(f(SUMS, 64.0, 13), 0.5, 50.0, 18), units=12),
     Case("reciprocal_root", lambda o, f: o.reciprocal_root(f(VARIANCES, 16.0, 16), 2**-6, 16.0, 16), 40),
+    Case("any_memory_order", lambda o, f: o.rescale(o.at(layout.swap(f(LEFT, 8.0), 0, 2), 40), 9), units=1),
+    Case("gathered", lambda o, f: o.square(layout.take(f(LEFT, 8.0), np.array([4, 0])), 64.0, 24)),
     Case("empty", lambda o, f: o.square(f(np.zeros((0,)), 8.0), bound=64.0, frac_bits=12)),
 ]
 

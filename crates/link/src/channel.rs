@@ -48,6 +48,11 @@ impl Channel {
         self.deadline = deadline;
     }
 
+    /// Starts a new phase: the next message counts as sent after all before it, so that phases' flips add up.
+    pub fn begin_phase(&mut self) {
+        self.depth = self.meter.flips();
+    }
+
     /// Starts to keep the shape of every message from here on.
     pub fn record(&mut self) {
         self.recording = Some(Vec::new());

@@ -1,0 +1,44 @@
+//! The public parameters of a reciprocal, as `degreespar.engine.backend.InverseSpec` holds them.
+
+use crate::error::raise;
+use degreespar_protocol::{AffineGuess, Inverse};
+use degreespar_ring::Ring;
+use pyo3::prelude::*;
+
+/// Attribute by attribute.
+#[derive(FromPyObject)]
+pub struct InverseSpec {
+    root: bool,
+    input_bits: u32,
+    input_frac: u32,
+    output_bits: u32,
+    output_frac: u32,
+    thresholds: Vec<i64>,
+    constants: Vec<i64>,
+    slopes: Vec<i64>,
+    slope_frac: u32,
+    iterations: u32,
+    work_bits: u32,
+}
+
+impl InverseSpec {
+    /// The primitive for `count` elements.
+    pub fn step(self, count: usize) -> PyResult<Inverse> {
+        Ok(Inverse {
+            root: self.root,
+            input: Ring::new(self.input_bits).map_err(raise)?,
+            input_frac: self.input_frac,
+            output_frac: self.output_frac,
+            output: Ring::new(self.output_bits).map_err(raise)?,
+            guess: AffineGuess {
+                thresholds: self.thresholds,
+                constants: self.constants,
+                slopes: self.slopes,
+                slope_frac: self.slope_frac,
+            },
+            iterations: self.iterations,
+            work_bits: self.work_bits,
+            count,
+        })
+    }
+}

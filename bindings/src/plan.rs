@@ -1,0 +1,126 @@
+//! The demand of a window.
+
+use crate::error::raise;
+use crate::inverse::InverseSpec;
+use degreespar_link::{Direction, Event};
+use degreespar_protocol as protocol;
+use degreespar_protocol::{Extend, LessThan, Linear, MatMul, Max, Mux, Product, Reveal, Square};
+use degreespar_ring::Ring;
+use pyo3::prelude::*;
+
+/// Correlations and messages from public shapes alone.
+#[pyclass(module = "degreespar._native")]
+#[derive(Default)]
+pub struct Plan {
+    /// What the session prepares.
+    pub inner: protocol::Plan,
+}
+
+/// The ring of `bits`, or an exception.
+pub fn ring(bits: u32) -> PyResult<Ring> {
+    Ring::new(bits).map_err(raise)
+}
+
+/// A message's shape as Python sees it.
+pub fn event(event: &Event) -> (&'static str, &'static str, usize) {
+    let direction = match event.direction {
+        Direction::ToClient => "to_client",
+        Direction::ToServer => "to_server",
+    };
+    (direction, event.label, event.bytes)
+}
+
+#[pymethods]
+impl Plan {
+    #[new]
+    fn new() -> Self {
+        Self::default()
+    }
+
+    fn extend(&mut self, bits: u32, to_bits: u32, count: usize) -> PyResult<()> {
+        self.inner.add(&Extend { from: ring(bits)?, to: ring(to_bits)?, count });
+        Ok(())
+    }
+
+    fn less_than(&mut self, bits: u32, thresholds: Vec<i64>, count: usize) -> PyResult<()> {
+        self.inner.add(&LessThan { ring: ring(bits)?, thresholds, count });
+        Ok(())
+    }
+
+    fn mux(&mut self, bits: u32, count: usize) -> PyResult<()> {
+        self.inner.add(&Mux { ring: ring(bits)?, count });
+        Ok(())
+    }
+
+    fn square(&mut self, bits: u32, count: usize) -> PyResult<()> {
+        self.inner.add(&Square { ring: ring(bits)?, count });
+        Ok(())
+    }
+
+    fn product(&mut self, bits: u32, count: usize) -> PyResult<()> {
+        self.inner.add(&Product { ring: ring(bits)?, count });
+        Ok(())
+    }
+
+    fn linear(
+        &mut self,
+        number: u32,
+        bits: u32,
+        rows: usize,
+        inner: usize,
+        cols: usize,
+    ) -> PyResult<()> {
+        self.inner.add(&Linear { weight: number, ring: ring(bits)?, rows, inner, cols });
+        Ok(())
+    }
+
+    fn matmul(
+        &mut self,
+        bits: u32,
+        batch: usize,
+        rows: usize,
+        inner: usize,
+        cols: usize,
+    ) -> PyResult<()> {
+        self.inner.add(&MatMul { ring: ring(bits)?, batch, rows, inner, cols });
+        Ok(())
+    }
+
+    fn maximum(&mut self, bits: u32, rows: usize, cols: usize) -> PyResult<()> {
+        self.inner.add(&Max { ring: ring(bits)?, rows, cols });
+        Ok(())
+    }
+
+    fn inverse(&mut self, spec: InverseSpec, count: usize) -> PyResult<()> {
+        self.inner.add(&spec.step(count)?);
+        Ok(())
+    }
+
+    fn reveal(&mut self, bits: u32, count: usize) -> PyResult<()> {
+        self.inner.add(&Reveal { ring: ring(bits)?, count });
+        Ok(())
+    }
+
+    #[getter]
+    fn bytes_to_client(&self) -> usize {
+        self.inner.schedule().bytes(Direction::ToClient)
+    }
+
+    #[getter]
+    fn bytes_to_server(&self) -> usize {
+        self.inner.schedule().bytes(Direction::ToServer)
+    }
+
+    #[getter]
+    fn flips(&self) -> u32 {
+        self.inner.schedule().flips()
+    }
+
+    fn events(&self) -> Vec<(&'static str, &'static str, usize)> {
+        self.inner.schedule().all_events().iter().map(event).collect()
+    }
+
+    fn needs(&self) -> Vec<String> {
+        self.inner.needs().iter().map(|need| format!("{need:?}")).collect()
+    }
+}
