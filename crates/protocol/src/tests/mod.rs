@@ -1,0 +1,11 @@
+//! Every primitive, both parties in two threads, against plain integers.
+//!
+//! The layers below are ideal here (a COT dealer, products in the clear); `real.rs` runs over the real ones.
+
+mod composite;
+mod correlations;
+mod elementwise;
+mod failures;
+mod harness;
+mod matrices;
+mod real;

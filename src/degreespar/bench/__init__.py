@@ -1,0 +1,1 @@
+"""Measurements: the row type, and the primitives of the native core."""

@@ -1,0 +1,78 @@
+"""Options that several commands share."""
+
+import argparse
+import math
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    Commands = argparse._SubParsersAction[argparse.ArgumentParser]
+
+
+def new_command(commands: "Commands", name: str, summary: str, example: str) -> argparse.ArgumentParser:
+    """A sub-command with `--json` and an example in its help."""
+    parser = commands.add_parser(
+        name,
+        help=summary,
+        description=summary[0].upper() + summary[1:] + ".",
+        epilog=f"example:\n  {example}",
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("--json", action="store_true", help="print one JSON object on stdout")
+    return parser
+
+
+def add_model(parser: argparse.ArgumentParser, what: str) -> None:
+    """--model."""
+    parser.add_argument("--model", type=Path, required=True, metavar="DIR", help=what)
+
+
+def add_peer(parser: argparse.ArgumentParser) -> None:
+    """Who this party is, whom it trusts and how long it waits."""
+    parser.add_argument(
+        "--identity", type=Path, required=True, metavar="DIR", help="folder made by `degreespar keys`"
+    )
+    parser.add_argument(
+        "--trust",
+        type=Path,
+        required=True,
+        action="append",
+        metavar="FILE",
+        help="certificate of a peer to trust (again for several)",
+    )
+    parser.add_argument(
+        "--deadline",
+        type=positive_seconds,
+        default=60.0,
+        metavar="SECONDS",
+        help="longest wait for a message of the peer (default: 60)",
+    )
+
+
+def add_row(parser: argparse.ArgumentParser, kind: str) -> None:
+    """--row and --results."""
+    parser.add_argument("--row", action="store_true", help=f"append the figures to {kind}.jsonl")
+    add_results(parser)
+
+
+def add_results(parser: argparse.ArgumentParser) -> None:
+    """--results."""
+    parser.add_argument(
+        "--results", type=Path, default=Path("results"), metavar="DIR", help="folder of the rows"
+    )
+
+
+def positive_seconds(text: str) -> float:
+    """A finite time above zero."""
+    value = float(text)
+    if not (math.isfinite(value) and 0 < value <= 1e6):
+        raise argparse.ArgumentTypeError(f"{text} is no positive number of seconds")
+    return value
+
+
+def positive_count(text: str) -> int:
+    """A whole number above zero."""
+    value = int(text)
+    if value < 1:
+        raise argparse.ArgumentTypeError(f"{text} is no positive number")
+    return value

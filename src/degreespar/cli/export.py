@@ -1,0 +1,79 @@
+"""`degreespar export`: from a trained checkpoint to the artifact that is deployed."""
+
+import argparse
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from degreespar.artifact import VitGeometry
+from degreespar.cli.arguments import new_command, positive_count
+from degreespar.cli.console import Console
+from degreespar.cli.training_extra import training_extra
+from degreespar.degree import GELU_STATES, SQUARINGS_STATES
+from degreespar.party.pictures import Pixels, read_pictures
+
+if TYPE_CHECKING:
+    from torch import Tensor
+
+    from degreespar.cli.arguments import Commands
+    from degreespar.models import Normalisation
+
+BATCH = 64
+
+
+def add(commands: "Commands") -> None:
+    """Declares the command."""
+    parser = new_command(
+        commands,
+        "export",
+        "turn a Hugging Face ViT folder into an artifact, bounds calibrated on pictures",
+        "degreespar export checkpoint model --name shop-vit --data fashion-mnist --gelu-order 4",
+    )
+    parser.add_argument("checkpoint", type=Path, metavar="CHECKPOINT", help="config.json, model.safetensors")
+    parser.add_argument("folder", type=Path, metavar="DIR", help="new folder of the artifact")
+    parser.add_argument("--name", required=True, help="the model's public name")
+    source = parser.add_mutually_exclusive_group(required=True)
+    source.add_argument("--data", type=Path, metavar="DIR", help="Fashion-MNIST's IDX files (train split)")
+    source.add_argument("--pictures", type=Path, nargs="+", metavar="FILE", help="calibration pictures")
+    parser.add_argument("--limit", type=positive_count, default=1024, help="of the data (default: 1024)")
+    parser.add_argument(
+        "--squarings", type=int, default=5, choices=sorted(SQUARINGS_STATES - {-1}), help="softmax"
+    )
+    parser.add_argument("--gelu-order", type=int, default=4, choices=sorted(GELU_STATES), help="GeLU")
+    parser.set_defaults(run=run)
+
+
+def run(options: argparse.Namespace, console: Console) -> None:
+    """Loads, calibrates, folds, quantises and writes."""
+    with training_extra("export"):
+        from degreespar.models import load_checkpoint
+        from degreespar.training import export_artifact, uniform_policy
+    checkpoint = load_checkpoint(options.checkpoint)
+    geometry = checkpoint.model.geometry
+    console.say("reading calibration pictures")
+    pixels = _calibration(options, geometry)
+    console.say(f"calibrating on {len(pixels)} pictures")
+    policy = uniform_policy(geometry, options.squarings, options.gelu_order)
+    batches = _batches(pixels, checkpoint.normalisation)
+    digest = export_artifact(options.folder, options.name, checkpoint, policy, batches)
+    console.result(
+        {"artifact": digest, "folder": str(options.folder), "name": options.name, "pictures": len(pixels)},
+        f"artifact {digest} in {options.folder}",
+    )
+
+
+def _calibration(options: argparse.Namespace, geometry: VitGeometry) -> Pixels:
+    if options.pictures:
+        return read_pictures(options.pictures, geometry)
+    with training_extra("export"):
+        from degreespar.training import load_fashion_mnist
+    training, _ = load_fashion_mnist(options.data)
+    return training.pixels[: options.limit].transpose(0, 2, 3, 1)
+
+
+def _batches(pixels: Pixels, normalisation: "Normalisation") -> Iterator["Tensor"]:
+    import torch
+
+    channels_first = torch.from_numpy(pixels.transpose(0, 3, 1, 2).copy())
+    for start in range(0, len(pixels), BATCH):
+        yield normalisation.apply(channels_first[start : start + BATCH])

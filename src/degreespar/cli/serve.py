@@ -1,0 +1,50 @@
+"""`degreespar serve`: answers clients with a private model."""
+
+import argparse
+from dataclasses import asdict
+from threading import Event
+from typing import TYPE_CHECKING
+
+from degreespar.cli.arguments import add_model, add_peer, new_command, positive_count
+from degreespar.cli.console import Console
+from degreespar.party.errors import PartyError
+from degreespar.party.keys import load_identity, load_trusted
+from degreespar.party.server import Limits, ServerModel, open_door, serve
+
+if TYPE_CHECKING:
+    from degreespar.cli.arguments import Commands
+
+LISTENING = "listening at "
+
+
+def add(commands: "Commands") -> None:
+    """Declares the command."""
+    parser = new_command(
+        commands,
+        "serve",
+        "answer one client after another with a model whose weights stay here",
+        "degreespar serve --model model --listen 0.0.0.0:7700 --identity hospital --trust clinic.crt",
+    )
+    add_model(parser, "artifact with the server's weights")
+    parser.add_argument(
+        "--listen", default="127.0.0.1:7700", metavar="HOST:PORT", help="port 0: any free one"
+    )
+    add_peer(parser)
+    parser.add_argument("--max-clients", type=positive_count, metavar="N", help="stop after so many clients")
+    parser.set_defaults(run=run)
+
+
+def run(options: argparse.Namespace, console: Console) -> None:
+    """Serves until it is stopped."""
+    model = ServerModel.load(options.model)
+    identity, trusted = load_identity(options.identity), load_trusted(options.trust)
+    listener = open_door(options.listen, identity, trusted)
+    console.say(f"{LISTENING}{listener.address}")
+    limits = Limits(deadline_s=options.deadline, clients=options.max_clients)
+    tally = serve(listener, model, limits, Event(), console.say)
+    console.result(
+        {"model": model.public.name, "artifact": model.digest, **asdict(tally)},
+        f"{tally.served} clients served, {tally.failed} failed, {tally.answers} answers given",
+    )
+    if tally.failed:
+        raise PartyError(f"{tally.failed} of {tally.clients} clients failed")

@@ -1,0 +1,92 @@
+"""The client: connect, agree, and have pictures classified without showing them."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from degreespar._native import Connection, Identity, connect
+from degreespar.artifact import ClientPart, PublicPart, read_client
+from degreespar.engine.ring import Integers
+from degreespar.party.demand import Demand
+from degreespar.party.handshake import Agreement, greet, policy_digest
+from degreespar.party.native import native_errors
+from degreespar.party.oracle import Scores
+from degreespar.party.report import Cost, Progress, RunReport, silent
+from degreespar.party.run import Run
+
+DEADLINE_S = 60.0
+"""Longest wait for one message of the peer."""
+
+
+@dataclass(frozen=True)
+class ClientModel:
+    """What a client holds of a model: no weight. What one answer needs is computed once."""
+
+    public: PublicPart
+    client: ClientPart
+    digest: str
+    demand: Demand
+
+    @classmethod
+    def load(cls, folder: Path) -> "ClientModel":
+        """From an artifact's folder; only the client's files are read."""
+        public, client, digest = read_client(folder)
+        return cls(public, client, digest, Demand.of(public))
+
+
+@dataclass(frozen=True)
+class Answer:
+    """The model's answer to one picture."""
+
+    label: str
+    scores: Scores
+    report: RunReport
+
+    @property
+    def probabilities(self) -> Scores:
+        """Softmax of the scores."""
+        weights = np.exp(self.scores - self.scores.max())
+        return np.asarray(weights / weights.sum(), dtype=np.float64)
+
+
+@dataclass(frozen=True)
+class Classification:
+    """All answers over one connection."""
+
+    set_up: Cost
+    answers: tuple[Answer, ...]
+
+
+def dial(address: str, identity: Identity, trusted: list[str], deadline_s: float) -> Connection:
+    """Connects to a server that holds one of the trusted certificates."""
+    with native_errors():
+        connection = connect(address, identity, trusted, deadline_s)
+        connection.set_deadline(deadline_s)
+        return connection
+
+
+def classify(
+    connection: Connection,
+    model: ClientModel,
+    pictures: Sequence[Integers],
+    just_in_time: bool = False,
+    progress: Progress = silent,
+) -> Classification:
+    """One private answer for each picture (patches, patch_values); the connection is used up."""
+    wanted = Agreement(model.digest, policy_digest(model.public.policy), len(pictures), just_in_time)
+    with native_errors():
+        greet(connection, wanted)
+    run = Run(connection, model.demand, tensors={})
+    answers = tuple(_answer(run, model.public, picture, just_in_time, progress) for picture in pictures)
+    return Classification(run.set_up, answers)
+
+
+def _answer(
+    run: Run, public: PublicPart, picture: Integers, just_in_time: bool, progress: Progress
+) -> Answer:
+    scores, report = run.answer(picture, just_in_time, progress)
+    if scores is None:
+        raise RuntimeError("a run in the client's role reveals to the client")
+    return Answer(public.labels[int(scores.argmax())], scores, report)

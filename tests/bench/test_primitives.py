@@ -1,0 +1,26 @@
+"""Every primitive is measured, and costs exactly what its plan declares, in both phases."""
+
+from __future__ import annotations
+
+import pytest
+
+from degreespar.bench.primitives import Case, cases, measure
+
+CASES = cases(scale=300)
+PRIMITIVES = {
+    "extend", "less_than", "mux", "square", "product", "reveal", "maximum", "reciprocal",
+    "reciprocal_root", "linear", "matmul",
+}  # fmt: skip
+
+
+def test_every_primitive_is_there() -> None:
+    assert {case.name for case in CASES} == PRIMITIVES
+
+
+@pytest.mark.parametrize("case", CASES, ids=lambda case: f"{case.name}-{len(case.config)}")
+def test_a_measured_primitive_costs_what_is_declared(case: Case) -> None:
+    result = measure(case)
+    assert result.answer.as_declared, (result.answer.wall, result.answer.declared)
+    assert result.prepare.as_declared, (result.prepare.wall, result.prepare.declared)
+    assert result.answer.wall.to_client_bytes > 0
+    assert all(value is not None for value in result.metrics().values())

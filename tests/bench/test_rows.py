@@ -1,0 +1,37 @@
+"""Rows: complete, valid JSON, appended."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from degreespar.bench.rows import RowError, append, measured
+
+KEYS = {"kind", "name", "commit", "machine", "network", "seed", "versions", "config", "metrics", "when"}
+
+
+def test_rows_are_appended_one_json_line_each(tmp_path: Path) -> None:
+    for seconds in (1.5, 2.5):
+        path = append(measured("demo", "a model", {"pictures": 2}, {"answer_s": seconds}, seed=3), tmp_path)
+    rows = [json.loads(line) for line in path.read_text().splitlines()]
+    assert path == tmp_path / "demo.jsonl"
+    assert [row["metrics"]["answer_s"] for row in rows] == [1.5, 2.5]
+    assert all(set(row) == KEYS for row in rows)
+    assert set(rows[0]["machine"]) == {"cpu", "cores", "gpu"}
+    assert rows[0]["machine"]["cores"] >= 1
+
+
+@pytest.mark.parametrize(
+    ("kind", "name", "metrics"), [("rumour", "a", {"x": 1}), ("demo", "", {"x": 1}), ("demo", "a", {})]
+)
+def test_a_row_that_says_nothing_is_refused(kind: str, name: str, metrics: dict[str, object]) -> None:
+    with pytest.raises(RowError):
+        measured(kind, name, {}, metrics)
+
+
+def test_a_figure_that_is_none_is_refused_and_nothing_is_written(tmp_path: Path) -> None:
+    with pytest.raises(RowError, match="cannot write"):
+        append(measured("demo", "a", {}, {"accuracy": float("nan")}), tmp_path)
+    assert (tmp_path / "demo.jsonl").read_text() == ""

@@ -1,0 +1,70 @@
+"""Private answers of a small made model: equal to the oracle's, and costs as declared."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from degreespar.engine.ring import Integers
+from degreespar.party.client import Classification, classify, dial
+from degreespar.party.oracle import Oracle
+from degreespar.party.report import Step
+from tests.party.conftest import World
+from tests.support.made_artifact import GEOMETRY, LABELS
+
+# Each truncation may differ by one unit of 2^-12, and later layers amplify it.
+LARGEST_GAP = 0.05
+
+
+def some_pictures(count: int, seed: int = 9) -> Integers:
+    shape = (count, GEOMETRY.patches, GEOMETRY.patch_values)
+    return np.random.default_rng(seed).integers(-8192, 8193, shape)
+
+
+def ask(world: World, address: str, pictures: Integers, just_in_time: bool = False) -> Classification:
+    connection = dial(address, world.client, [world.server.fingerprint], deadline_s=30.0)
+    return classify(connection, world.client_model, list(pictures), just_in_time)
+
+
+@pytest.mark.parametrize("just_in_time", [False, True])
+def test_private_answers_are_the_oracle_s(world: World, just_in_time: bool) -> None:
+    pictures = some_pictures(3)
+    expected = Oracle(world.server_model.public, world.server_model.tensors).scores(pictures)
+    with world.serving(deadline_s=30.0) as place:
+        done = ask(world, place.address, pictures, just_in_time)
+    scores = np.stack([answer.scores for answer in done.answers])
+    assert np.abs(scores - expected).max() < LARGEST_GAP
+    assert [answer.label for answer in done.answers] == [LABELS[i] for i in expected.argmax(axis=1)]
+    assert all(answer.probabilities.sum() == pytest.approx(1.0) for answer in done.answers)
+    assert place.tally is not None
+    assert (place.tally.served, place.tally.failed, place.tally.answers) == (1, 0, 3)
+
+
+def test_the_answer_costs_what_the_trace_declares(world: World) -> None:
+    with world.serving(deadline_s=30.0) as place:
+        done = ask(world, place.address, some_pictures(1))
+    demand, report = world.client_model.demand, done.answers[0].report
+    assert [w.name for w in report.windows] == ["embedding", "layer 1", "layer 2", "head"]
+    for window, seen in zip(demand.windows[:-1], report.windows[:-1], strict=True):
+        assert seen.answer.to_client_bytes == window.plan.bytes_to_client, window.name
+        assert seen.answer.to_server_bytes == window.plan.bytes_to_server, window.name
+    assert report.answer.to_client_bytes == demand.bytes_to_client
+    assert report.answer.to_server_bytes == demand.bytes_to_server
+    assert 0 < report.answer.flips <= demand.flips
+    assert report.prepare.to_server_bytes > 0
+
+
+def test_both_parties_compute_the_same_demand(world: World) -> None:
+    server, client = world.server_model.demand, world.client_model.demand
+    assert [w.plan.events() for w in server.windows] == [w.plan.events() for w in client.windows]
+    assert server.matrices == client.matrices
+
+
+def test_progress_names_every_window_of_both_phases(world: World) -> None:
+    steps: list[Step] = []
+    with world.serving(deadline_s=30.0) as place:
+        connection = dial(place.address, world.client, [world.server.fingerprint], 30.0)
+        classify(connection, world.client_model, list(some_pictures(1)), progress=steps.append)
+    assert [(step.phase, step.number) for step in steps] == [
+        (phase, number) for phase in ("prepare", "answer") for number in (1, 2, 3, 4)
+    ]
