@@ -4,7 +4,7 @@
 //! the exact messages ([`Primitive::schedule`]) and `run`, which plays one party. Both parties are semi-honest.
 //!
 //! Values x are shared as x = x_0 + x_1 mod 2^b (server's and client's share), bits by xor, one byte each. "Bounded"
-//! values obey the headroom rule |x| < 2^(b-2). All correlations are made beforehand by [`prepare`].
+//! values obey the headroom rule |x| < 2^(b-2). All correlations are made beforehand by [`prepare()`].
 
 mod bit_product;
 mod bits;

@@ -57,7 +57,7 @@ impl MatMul {
         let triple = context.store.take_matrix_triples(self.need())?;
         let mut masked = subtract(self.ring, x, &triple.a); // step 1
         masked.extend(subtract(self.ring, y, &triple.b));
-        let opened = open(context.channel, LABEL, self.ring, &masked)?; // step 2
+        let opened = open(context.channel, LABEL, self.ring, masked)?; // step 2
         let (d, e) = opened.split_at(x.len());
         let mut out = triple.product; // step 3
         let b = if context.party().is_server() { add(self.ring, &triple.b, e) } else { triple.b };

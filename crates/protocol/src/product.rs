@@ -46,15 +46,17 @@ impl Product {
         let triples = context.store.take_triples(self.need())?;
         let mut masked = subtract(self.ring, x, &triples.a); // step 1
         masked.extend(subtract(self.ring, y, &triples.b));
-        let opened = open(context.channel, LABEL, self.ring, &masked)?; // step 2
+        let opened = open(context.channel, LABEL, self.ring, masked)?; // step 2
         let (d, e) = opened.split_at(self.count);
         let server = u64::from(context.party().is_server());
-        let settle = |i: usize| {
-            let right = triples.b[i].wrapping_add(e[i].wrapping_mul(server)); // step 3
-            let parts = d[i].wrapping_mul(right).wrapping_add(e[i].wrapping_mul(triples.a[i]));
-            self.ring.reduce(parts.wrapping_add(triples.product[i]))
-        };
-        Ok((0..self.count).map(settle).collect())
+        let mut out = triples.product;
+        let factors = triples.a.iter().zip(&triples.b).zip(d.iter().zip(e));
+        for (z, ((&a, &b), (&d, &e))) in out.iter_mut().zip(factors) {
+            let right = b.wrapping_add(e.wrapping_mul(server)); // step 3
+            let parts = d.wrapping_mul(right).wrapping_add(e.wrapping_mul(a));
+            *z = self.ring.reduce(parts.wrapping_add(*z));
+        }
+        Ok(out)
     }
 
     fn need(&self) -> Need {

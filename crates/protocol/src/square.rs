@@ -38,13 +38,14 @@ impl Square {
         check_length("the values to square", self.count, x.len())?;
         let pairs = context.store.take_square_pairs(self.need())?;
         let masked = subtract(self.ring, x, &pairs.a); // step 1
-        let opened = open(context.channel, LABEL, self.ring, &masked)?; // step 2
+        let opened = open(context.channel, LABEL, self.ring, masked)?; // step 2
         let server = u64::from(context.party().is_server());
-        let settle = |(&e, (&a, &square)): (&u64, (&u64, &u64))| {
+        let mut out = pairs.square;
+        for (z, (&e, &a)) in out.iter_mut().zip(opened.iter().zip(&pairs.a)) {
             let factor = a.wrapping_mul(2).wrapping_add(e.wrapping_mul(server)); // step 3
-            self.ring.reduce(e.wrapping_mul(factor).wrapping_add(square))
-        };
-        Ok(opened.iter().zip(pairs.a.iter().zip(&pairs.square)).map(settle).collect())
+            *z = self.ring.reduce(e.wrapping_mul(factor).wrapping_add(*z));
+        }
+        Ok(out)
     }
 
     fn need(&self) -> Need {

@@ -12,19 +12,28 @@ pub(crate) struct Outgoing(Vec<u8>);
 
 impl Outgoing {
     pub fn elements(&mut self, ring: Ring, values: &[u64]) {
-        self.0.append(&mut pack(ring, values));
+        self.append(pack(ring, values));
     }
 
     pub fn small(&mut self, bits: u32, values: &[u16]) {
-        self.0.append(&mut pack_small(bits, values));
+        self.append(pack_small(bits, values));
     }
 
     pub fn bits(&mut self, bits: &[u8]) {
-        self.0.append(&mut pack_plane(bits));
+        self.append(pack_plane(bits));
     }
 
     pub fn bytes(&mut self, bytes: &[u8]) {
         self.0.extend_from_slice(bytes);
+    }
+
+    /// The first segment is the message so far, without a copy.
+    fn append(&mut self, mut segment: Vec<u8>) {
+        if self.0.is_empty() {
+            self.0 = segment;
+        } else {
+            self.0.append(&mut segment);
+        }
     }
 
     pub fn into_bytes(self) -> Vec<u8> {
@@ -96,13 +105,14 @@ pub(crate) fn open(
     channel: &mut Channel,
     label: &'static str,
     ring: Ring,
-    masked: &[u64],
+    mut masked: Vec<u64>,
 ) -> Result<Vec<u64>, ProtocolError> {
     let mut message = Outgoing::default();
-    message.elements(ring, masked);
+    message.elements(ring, &masked);
     let reply = exchange(channel, label, message, ring.packed_bytes(masked.len()))?;
     let theirs = unpack(ring, &reply, masked.len())?;
-    Ok(masked.iter().zip(&theirs).map(|(&mine, &other)| ring.add(mine, other)).collect())
+    masked.iter_mut().zip(&theirs).for_each(|(mine, &other)| *mine = ring.add(*mine, other));
+    Ok(masked)
 }
 
 /// What [`open`] declares for `count` elements.

@@ -8,4 +8,5 @@ mod elementwise;
 mod failures;
 mod harness;
 mod matrices;
+mod privacy;
 mod real;
