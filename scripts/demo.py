@@ -57,14 +57,17 @@ def main() -> int:
         scores = _clear_scores(options.model, pictures)
         labels = json.loads((options.model / "public.json").read_text(encoding="utf-8"))["labels"]
         clear = [labels[index] for index in scores.argmax(axis=1)]
-        _table(done, pictures, clear, facts)
+        table = _table(done, pictures, clear, facts)
+        _print_table(table)
         metrics = _metrics(done, scores, clear, pictures, facts)
         _summary(metrics, time.perf_counter() - begin)
         if options.row:
-            _add_row(options, done, metrics)
+            _add_row(options, done, {**metrics, "table": table})
     except (DegreeSparError, OSError) as error:
         _say(f"failed: {error}")
         return 1
+    except KeyboardInterrupt:
+        return 130
     same = metrics["private_equals_clear"] == len(pictures)
     return 0 if same and metrics["largest_score_gap"] <= LARGEST_SCORE_GAP else 1
 
@@ -168,15 +171,27 @@ def _clear_scores(model: Path, pictures: list[Path]) -> Scores:
     return oracle.scores(to_patches(read_pictures(pictures, public.geometry), public.geometry, client))
 
 
-def _table(done: dict[str, Any], pictures: list[Path], clear: list[str], facts: Facts) -> None:
-    columns = ("picture", "private answer", "in the clear", "float model", "truth")
-    rows = [
-        (path.name, answer["label"], label, facts.floats.get(path.name, "-"), facts.truth.get(path.name, "-"))
-        for path, answer, label in zip(pictures, done["pictures"], clear, strict=True)
-    ]
-    widths = [max(len(cell) for cell in column) for column in zip(columns, *rows, strict=True)]
+def _table(
+    done: dict[str, Any], pictures: list[Path], clear: list[str], facts: Facts
+) -> dict[str, list[str]]:
+    """Column by column."""
+    table = {
+        "picture": [path.name for path in pictures],
+        "private answer": [answer["label"] for answer in done["pictures"]],
+        "in the clear": clear,
+        "float model": [facts.floats.get(path.name, "-") for path in pictures],
+        "truth": [facts.truth.get(path.name, "-") for path in pictures],
+    }
+    if not facts.floats:
+        del table["float model"]
+    return table
+
+
+def _print_table(table: dict[str, list[str]]) -> None:
+    rows = zip(*table.values(), strict=True)
+    widths = [max(len(cell) for cell in (name, *cells)) for name, cells in table.items()]
     print()
-    for row in (columns, tuple("-" * width for width in widths), *rows):
+    for row in (tuple(table), tuple("-" * width for width in widths), *rows):
         print("  ".join(f"{cell:<{width}}" for cell, width in zip(row, widths, strict=True)).rstrip())
 
 

@@ -1,8 +1,8 @@
 //! Numpy arrays of any shape and layout, to and from flat vectors.
 
 use crate::error::raise;
-use numpy::{Element, IxDyn, PyArray1, PyArrayDyn, PyArrayMethods, PyReadonlyArrayDyn};
 use numpy::PyUntypedArrayMethods;
+use numpy::{Element, IxDyn, PyArray1, PyArrayDyn, PyArrayMethods, PyReadonlyArrayDyn};
 use pyo3::prelude::*;
 
 /// Words of an array, in row-major order.

@@ -5,6 +5,18 @@ from typing import final
 import numpy as np
 from numpy.typing import NDArray
 
+__all__ = [
+    "Connection",
+    "Identity",
+    "Listener",
+    "NativeError",
+    "Plan",
+    "Session",
+    "connect",
+    "fingerprint_of_pem",
+    "memory_pair",
+]
+
 _Words = NDArray[np.uint64]
 _Bits = NDArray[np.uint8]
 

@@ -1,7 +1,5 @@
 //! Whole products against plain integers.
 
-#![expect(clippy::expect_used, reason = "a test fails by panicking")]
-
 use crate::keys::SetKeys;
 use crate::{ClientKeys, LatticeError, ProductShape, ServerKeys, WeightKind, Weights};
 use degreespar_ring::{Ring, matmul};

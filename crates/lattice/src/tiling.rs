@@ -166,7 +166,6 @@ pub(crate) struct Tap {
 }
 
 #[cfg(test)]
-#[expect(clippy::expect_used, reason = "a test fails by panicking")]
 mod tests {
     use super::*;
 

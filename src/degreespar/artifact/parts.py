@@ -64,6 +64,10 @@ class PublicPart:
         """How many bytes all tensors have."""
         return sum(entry.size_bytes for entry in self.weights)
 
+    def weight(self, name: str) -> WeightEntry:
+        """The entry of one tensor that the geometry asks for; `check_manifest` made sure of it."""
+        return next(entry for entry in self.weights if entry.name == name)
+
     def to_json(self, digests: Digests) -> dict[str, object]:
         """The content of public.json."""
         return {

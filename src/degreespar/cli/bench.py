@@ -26,7 +26,7 @@ def add(commands: "Commands") -> None:
         "degreespar bench engine --no-row",
     )
     parser.add_argument("what", choices=("engine",))
-    parser.add_argument("--elements", type=positive_count, default=1 << 16, help="default: 65536")
+    parser.add_argument("--elements", type=positive_count, default=1 << 18, help="default: 262144")
     parser.add_argument("--no-row", action="store_true", help="print only")
     add_results(parser)
     parser.set_defaults(run=run)

@@ -68,7 +68,8 @@ def _calibration(options: argparse.Namespace, geometry: VitGeometry) -> Pixels:
     with training_extra("export"):
         from degreespar.training import load_fashion_mnist
     training, _ = load_fashion_mnist(options.data)
-    return training.pixels[: options.limit].transpose(0, 2, 3, 1)
+    pixels: Pixels = training.pixels[: options.limit].transpose(0, 2, 3, 1)
+    return pixels
 
 
 def _batches(pixels: Pixels, normalisation: "Normalisation") -> Iterator["Tensor"]:

@@ -21,6 +21,8 @@ from degreespar.party.pictures import Pixels, read_pictures, to_patches
 if TYPE_CHECKING:
     from degreespar.cli.arguments import Commands
 
+FLOAT_BATCH = 256
+
 
 def add(commands: "Commands") -> None:
     """Declares the command."""
@@ -109,9 +111,11 @@ def _against_float(folder: Path, inputs: _Inputs, scores: Scores) -> dict[str, f
     checkpoint = load_checkpoint(folder)
     channels_first = torch.from_numpy(inputs.pixels.transpose(0, 3, 1, 2).copy())
     with torch.no_grad():
-        batches = channels_first.split(256)
-        exact = torch.cat([checkpoint.model(checkpoint.normalisation.apply(batch)) for batch in batches])
-    floats = exact.double().numpy()
+        parts = [
+            checkpoint.model(checkpoint.normalisation.apply(channels_first[start : start + FLOAT_BATCH]))
+            for start in range(0, len(channels_first), FLOAT_BATCH)
+        ]
+    floats = torch.cat(parts).double().numpy()
     return {
         **_accuracy("float", floats, inputs),
         "agreement": float((floats.argmax(axis=1) == scores.argmax(axis=1)).mean()),

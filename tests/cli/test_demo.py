@@ -1,0 +1,52 @@
+"""`make demo` on a small made model: the table, the figures and the exit code."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.support.made_artifact import made_artifact, write_picture
+
+pytestmark = pytest.mark.slow
+SCRIPT = Path(__file__).parent.parent.parent / "scripts" / "demo.py"
+
+
+def _demo(place: Path) -> subprocess.CompletedProcess[str]:
+    folders = ["--model", place / "model", "--pictures", place / "pictures", "--folder", place / "run"]
+    return subprocess.run([sys.executable, SCRIPT, *folders], capture_output=True, text=True, timeout=100)
+
+
+@pytest.fixture
+def place(tmp_path: Path) -> Path:
+    made_artifact(tmp_path / "model")
+    (tmp_path / "pictures").mkdir()
+    names = [f"{number}.png" for number in range(3)]
+    for number, name in enumerate(names):
+        write_picture(tmp_path / "pictures" / name, seed=number)
+    listed = [{"file": name, "label": "star"} for name in names]
+    (tmp_path / "pictures" / "labels.json").write_text(json.dumps({"pictures": listed}))
+    return tmp_path
+
+
+def test_it_compares_every_picture_and_leaves_no_row(place: Path) -> None:
+    done = _demo(place)
+    assert done.returncode == 0, done.stderr
+    assert "private = clear   3/3" in done.stdout
+    assert "client | picture 3/3 2.png: answer 4/4 (head)" in done.stderr
+    assert sorted(path.name for path in (place / "run" / "client-model").iterdir()) == [
+        "client.json",
+        "public.json",
+    ]
+
+
+@pytest.mark.parametrize(("file", "word"), [("server.safetensors", "server"), ("public.json", "public.json")])
+def test_it_fails_where_a_party_fails(place: Path, file: str, word: str) -> None:
+    (place / "model" / file).write_bytes((place / "model" / file).read_bytes()[:-1])
+    done = _demo(place)
+    assert done.returncode == 1
+    assert word in done.stderr
+    assert "Traceback" not in done.stderr
