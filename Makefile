@@ -13,7 +13,7 @@ NATIVE_SOURCES := $(shell find crates bindings .cargo -name '*.rs' -o -name '*.t
 # A caller's virtual environment must not be mistaken for ours.
 unexport VIRTUAL_ENV PYTHONPATH PYTHONHOME CONDA_PREFIX
 
-.PHONY: help demo test test-rust test-python lint format bench setup setup-dev lock clean
+.PHONY: help demo test test-rust test-python lint docs format bench setup setup-dev lock clean
 
 help: ## this list
 	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /\1\t/' | expand -t 14
@@ -62,6 +62,10 @@ lint: setup-dev ## formatters, linters, type checker, import contracts; nothing 
 	$(PY) -m mypy
 	$(PY) -m mypy.stubtest degreespar._native --mypy-config-file pyproject.toml
 	$(VENV)/bin/lint-imports
+	$(PY) scripts/render_docs.py --check
+
+docs: setup ## renders the figures of README.md and docs/ from results/
+	$(PY) scripts/render_docs.py
 
 format: setup-dev ## rewrites sources in the house format
 	cargo fmt --all

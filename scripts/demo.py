@@ -15,7 +15,6 @@ import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any
 
@@ -28,20 +27,11 @@ from degreespar.errors import DegreeSparError
 from degreespar.party.keys import CERTIFICATE_FILE, KEY_FILE, make_identity
 from degreespar.party.oracle import Oracle, Scores
 from degreespar.party.pictures import read_pictures, to_patches
+from degreespar.report.demo import LARGEST_SCORE_GAP, aligned, summary
 
 ROOT = Path(__file__).resolve().parent.parent
 DEGREESPAR: list[str | Path] = [sys.executable, "-m", "degreespar.cli.main"]
-# Shares round up or down by chance where the clear engine rounds to nearest: scores differ by a little.
-LARGEST_SCORE_GAP = 0.1
 START_S = 120.0
-
-
-@dataclass(frozen=True)
-class Facts:
-    """What the pictures show, and what the float model said of them at training time, where that is known."""
-
-    truth: dict[str, str]
-    floats: dict[str, str]
 
 
 def main() -> int:
@@ -50,17 +40,17 @@ def main() -> int:
     begin = time.perf_counter()
     try:
         pictures = sorted(options.pictures.glob("*.png"))[: options.limit]
-        facts = _facts(options.pictures, options.model.parent / "expected.json")
+        truth = _truth(options.pictures)
         folder = _place(options.folder, options.model)
         done = _run_parties(folder, options.model, pictures, options.just_in_time)
         _say("the same model in the clear")
         scores = _clear_scores(options.model, pictures)
         labels = json.loads((options.model / "public.json").read_text(encoding="utf-8"))["labels"]
         clear = [labels[index] for index in scores.argmax(axis=1)]
-        table = _table(done, pictures, clear, facts)
-        _print_table(table)
-        metrics = _metrics(done, scores, clear, pictures, facts)
-        _summary(metrics, time.perf_counter() - begin)
+        table = _table(done, pictures, clear, truth)
+        metrics = _metrics(done, scores, clear, table)
+        print(f"\n{aligned(table)}\n\n{summary(metrics)}")
+        _say(f"the whole demo took {time.perf_counter() - begin:.0f} s")
         if options.row:
             _add_row(options, done, {**metrics, "table": table})
     except (DegreeSparError, OSError) as error:
@@ -85,11 +75,9 @@ def _options() -> argparse.Namespace:
     return parser.parse_args()
 
 
-def _facts(pictures: Path, expected: Path) -> Facts:
+def _truth(pictures: Path) -> dict[str, str]:
     listed = json.loads((pictures / "labels.json").read_text(encoding="utf-8"))["pictures"]
-    truth = {entry["file"]: entry["label"] for entry in listed}
-    floats = json.loads(expected.read_text(encoding="utf-8")) if expected.exists() else {}
-    return Facts(truth, floats)
+    return {entry["file"]: entry["label"] for entry in listed}
 
 
 def _place(folder: Path, model: Path) -> Path:
@@ -172,42 +160,28 @@ def _clear_scores(model: Path, pictures: list[Path]) -> Scores:
 
 
 def _table(
-    done: dict[str, Any], pictures: list[Path], clear: list[str], facts: Facts
+    done: dict[str, Any], pictures: list[Path], clear: list[str], truth: dict[str, str]
 ) -> dict[str, list[str]]:
     """Column by column."""
-    table = {
+    return {
         "picture": [path.name for path in pictures],
         "private answer": [answer["label"] for answer in done["pictures"]],
         "in the clear": clear,
-        "float model": [facts.floats.get(path.name, "-") for path in pictures],
-        "truth": [facts.truth.get(path.name, "-") for path in pictures],
+        "truth": [truth.get(path.name, "-") for path in pictures],
     }
-    if not facts.floats:
-        del table["float model"]
-    return table
-
-
-def _print_table(table: dict[str, list[str]]) -> None:
-    rows = zip(*table.values(), strict=True)
-    widths = [max(len(cell) for cell in (name, *cells)) for name, cells in table.items()]
-    print()
-    for row in (tuple(table), tuple("-" * width for width in widths), *rows):
-        print("  ".join(f"{cell:<{width}}" for cell, width in zip(row, widths, strict=True)).rstrip())
 
 
 def _metrics(
-    done: dict[str, Any], scores: Scores, clear: list[str], pictures: list[Path], facts: Facts
+    done: dict[str, Any], scores: Scores, clear: list[str], table: dict[str, list[str]]
 ) -> dict[str, Any]:
     """Means per picture of what the client measured, and how many answers are which."""
     answers = done["pictures"]
-    private = [answer["label"] for answer in answers]
+    private = table["private answer"]
     gap = np.abs(np.array([answer["scores"] for answer in answers]) - scores).max()
     metrics: dict[str, Any] = {
-        "pictures": len(pictures),
+        "pictures": len(answers),
         "private_equals_clear": sum(mine == other for mine, other in zip(private, clear, strict=True)),
-        "right": sum(
-            label == facts.truth.get(path.name) for label, path in zip(private, pictures, strict=True)
-        ),
+        "right": sum(mine == other for mine, other in zip(private, table["truth"], strict=True)),
         "largest_score_gap": float(gap),
         **{f"set_up_{key}": value for key, value in done["set_up"].items()},
     }
@@ -217,25 +191,6 @@ def _metrics(
                 answers
             )
     return metrics
-
-
-def _summary(m: dict[str, Any], all_s: float) -> None:
-    total_s = m["prepare_seconds_per_picture"] + m["answer_seconds_per_picture"]
-    print()
-    print(
-        f"private = clear   {m['private_equals_clear']}/{m['pictures']}; right {m['right']}/{m['pictures']}"
-    )
-    print(f"scores            differ by at most {m['largest_score_gap']:.4f} (allowed {LARGEST_SCORE_GAP})")
-    print(
-        f"seconds           {total_s:.2f} per picture, {m['answer_seconds_per_picture']:.2f} of them online"
-    )
-    for phase, what in (("prepare", "prepared"), ("answer", "online")):
-        down, up, flips = (
-            m[f"{phase}_{key}_per_picture"] for key in ("to_client_bytes", "to_server_bytes", "flips")
-        )
-        sent = f"{down / 1e6:.2f} MB to the client, {up / 1e6:.2f} MB to the server"
-        print(f"{what:<18}{sent}, {flips:.0f} rounds")
-    print(f"set-up            {m['set_up_seconds']:.2f} s once; the whole demo took {all_s:.0f} s")
 
 
 def _add_row(options: argparse.Namespace, done: dict[str, Any], metrics: dict[str, Any]) -> None:

@@ -3,7 +3,7 @@
 import argparse
 from typing import TYPE_CHECKING
 
-from degreespar.bench.primitives import Result, cases, measure
+from degreespar.bench.primitives import Case, Result, cases, measure
 from degreespar.bench.rows import append, measured
 from degreespar.cli.arguments import add_results, new_command, positive_count
 from degreespar.cli.console import Console
@@ -37,7 +37,7 @@ def run(options: argparse.Namespace, console: Console) -> None:
     facts, lines = [], [HEADER]
     for case in cases(options.elements):
         result = measure(case)
-        name = f"{case.name} {case.bits} bits"
+        name = _name(case)
         config = {"bits": case.bits, "elements": case.elements, **case.config}
         facts.append({"name": name, "config": config, "metrics": result.metrics()})
         lines.append(_line(result))
@@ -45,6 +45,12 @@ def run(options: argparse.Namespace, console: Console) -> None:
         if not options.no_row:
             append(measured(KIND, name, config, result.metrics(), network="memory"), options.results)
     console.result({"primitives": facts}, "\n".join(lines))
+
+
+def _name(case: Case) -> str:
+    """Tells any two cases apart: documents show the newest row of each name."""
+    thresholds = case.config.get("thresholds")
+    return f"{case.name} {case.bits} bits" + (f", {thresholds} thresholds" if thresholds else "")
 
 
 def _line(result: Result) -> str:

@@ -1,0 +1,1 @@
+"""Result rows as text: tables and figures of documents are rendered, never typed."""

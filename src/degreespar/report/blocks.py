@@ -1,0 +1,89 @@
+"""The rendered parts of documents: each a function from the rows to Markdown."""
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from degreespar.report.demo import aligned, summary
+from degreespar.report.rows import ReportError, RowJson, newest_of_each, place_of, read_rows
+
+Block = Callable[[Path], str]
+
+
+def markdown_table(header: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+    """A Markdown table."""
+    lines = [header, ["---"] * len(header), *rows]
+    return "\n".join(f"| {' | '.join(cells)} |" for cells in lines)
+
+
+def demo(results: Path) -> str:
+    """The newest run of the demo, as it prints it."""
+    row = _newest(results, "demo")
+    text = f"{aligned(row['metrics']['table'])}\n\n{summary(row['metrics'])}"
+    return f"```\n{text}\n```\n\nMeasured: {place_of(row)}."
+
+
+def accuracy(results: Path) -> str:
+    """How the fixed-point engine answers whole test sets, beside the float model."""
+    rows = newest_of_each([row for row in read_rows(results, "private.eval") if _has_both(row["metrics"])])
+    if not rows:
+        raise ReportError("there are no rows of fixed-point accuracy in results/private.eval.jsonl")
+    return markdown_table(
+        ("model", "pictures", "float", "fixed point", "same label", "commit"),
+        (
+            (
+                row["name"],
+                f"{row['metrics']['pictures']:,}",
+                _percent(row["metrics"]["float_accuracy"]),
+                _percent(row["metrics"]["fixed_point_accuracy"]),
+                _percent(row["metrics"]["agreement"]),
+                row["commit"][:7],
+            )
+            for row in rows
+        ),
+    )
+
+
+def primitives(results: Path) -> str:
+    """Every primitive: processor time of both parties, bytes and flips."""
+    rows = newest_of_each(read_rows(results, "engine.primitive"))
+    if not rows:
+        raise ReportError("there are no rows in results/engine.primitive.jsonl: run `make bench`")
+    header = ("primitive", "elements", "prepare ns", "answer ns", "bytes prepare", "bytes answer", "flips")
+    table = markdown_table(header, (_primitive(row) for row in rows))
+    return f"{table}\n\nPer element, both parties added. {place_of(rows[-1])}."
+
+
+def _primitive(row: RowJson) -> tuple[str, ...]:
+    metrics, elements = row["metrics"], row["config"]["elements"]
+    made, used = (
+        (metrics[f"{phase}_to_client_bytes"] + metrics[f"{phase}_to_server_bytes"]) / elements
+        for phase in ("prepare", "answer")
+    )
+    return (
+        row["name"],
+        f"{elements:,}",
+        f"{metrics['prepare_cpu_ns_per_element']:,.0f}",
+        f"{metrics['answer_cpu_ns_per_element']:,.0f}",
+        f"{made:,.1f}",
+        f"{used:,.1f}",
+        str(metrics["answer_flips"]),
+    )
+
+
+def _newest(results: Path, kind: str) -> RowJson:
+    rows = read_rows(results, kind)
+    if not rows:
+        raise ReportError(f"there is no row in results/{kind}.jsonl")
+    return rows[-1]
+
+
+def _has_both(metrics: Mapping[str, Any]) -> bool:
+    return {"float_accuracy", "fixed_point_accuracy", "agreement"} <= set(metrics)
+
+
+def _percent(fraction: float) -> str:
+    return f"{100 * fraction:.2f} %"
+
+
+BLOCKS: Mapping[str, Block] = {"demo": demo, "accuracy": accuracy, "primitives": primitives}
