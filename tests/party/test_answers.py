@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from degreespar.engine.ring import Integers
-from degreespar.party.client import Classification, classify, dial
+from degreespar.party.client import Classification, ClientModel, classify, dial
 from degreespar.party.oracle import Oracle
 from degreespar.party.report import Step
 from tests.party.conftest import World
@@ -52,6 +52,23 @@ def test_the_answer_costs_what_the_trace_declares(world: World) -> None:
     assert report.answer.to_server_bytes == demand.bytes_to_server
     assert 0 < report.answer.flips <= demand.flips
     assert report.prepare.to_server_bytes > 0
+
+
+def test_every_kind_of_work_is_reported_apart_on_request(world: World) -> None:
+    pictures = some_pictures(1)
+    model = ClientModel.load(world.folder, by_kind=True)
+    with world.serving(deadline_s=30.0) as place:
+        connection = dial(place.address, world.client, [world.server.fingerprint], deadline_s=30.0)
+        done = classify(connection, model, list(pictures), just_in_time=True)
+    expected = Oracle(world.server_model.public, world.server_model.tensors).scores(pictures)
+    assert np.abs(done.answers[0].scores - expected[0]).max() < LARGEST_GAP
+    report, plain = done.answers[0].report, world.client_model.demand
+    kinds = {tuple(window.name.partition("/")[::2]) for window in report.windows}
+    assert {kind for name, kind in kinds if name == "layer 1"} == {
+        "", "norm", "linear", "attention", "softmax", "gelu"
+    }  # fmt: skip
+    assert report.answer.to_client_bytes == plain.bytes_to_client
+    assert report.answer.to_server_bytes == plain.bytes_to_server
 
 
 def test_both_parties_compute_the_same_demand(world: World) -> None:

@@ -16,7 +16,7 @@ from degreespar.party.handshake import MAX_MESSAGE_BYTES, Agreement, greet, poli
 from tests.support.made_artifact import policy
 
 ARTIFACT, POLICY = "a" * 64, "b" * 64
-WANTED = Agreement(ARTIFACT, POLICY, answers=2, just_in_time=False)
+WANTED = Agreement(ARTIFACT, POLICY, answers=2, just_in_time=False, by_kind=False)
 
 
 @dataclass
@@ -48,7 +48,14 @@ def _hears(label: str, payload: bytes) -> End:
 
 
 def _message(**changes: object) -> bytes:
-    facts = {"protocol": 1, "artifact": ARTIFACT, "policy": POLICY, "answers": 2, "just_in_time": False}
+    facts = {
+        "protocol": 1,
+        "artifact": ARTIFACT,
+        "policy": POLICY,
+        "answers": 2,
+        "just_in_time": False,
+        "by_kind": False,
+    }
     return json.dumps({**facts, **changes}).encode()
 
 
@@ -114,6 +121,7 @@ def test_a_refusal_is_the_same_sentence_on_both_sides(wanted: Agreement, sentenc
         (_message(answers=0), r"1\.\.10000 answers, not 0"),
         (_message(answers=2.0), "answers in hello must be an integer"),
         (_message(just_in_time=0), "must be true or false"),
+        (_message(by_kind="yes"), "must be true or false"),
     ],
 )
 def test_the_server_refuses_a_malformed_hello_and_says_why(hello: bytes, sentence: str) -> None:

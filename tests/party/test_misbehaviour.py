@@ -33,7 +33,9 @@ def _dial(world: World, place: Place) -> Connection:
 
 def _wanted(world: World, answers: int = 1) -> Agreement:
     model = world.client_model
-    return Agreement(model.digest, policy_digest(model.public.policy), answers, just_in_time=False)
+    return Agreement(
+        model.digest, policy_digest(model.public.policy), answers, just_in_time=False, by_kind=False
+    )
 
 
 def _wait_for_the_end(visitor: socket.socket) -> None:

@@ -21,7 +21,9 @@ Eventually = Callable[[Callable[[], bool]], None]
 def _hello(world: World) -> bytes:
     model = world.client_model
     facts = {"artifact": model.digest, "policy": policy_digest(model.public.policy)}
-    return json.dumps({"protocol": 1, "answers": 1, "just_in_time": False, **facts}).encode()
+    return json.dumps(
+        {"protocol": 1, "answers": 1, "just_in_time": False, "by_kind": False, **facts}
+    ).encode()
 
 
 @pytest.mark.parametrize(

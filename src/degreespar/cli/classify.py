@@ -30,6 +30,9 @@ def add(commands: "Commands") -> None:
     parser.add_argument(
         "--just-in-time", action="store_true", help="prepare each part of the model when it begins"
     )
+    parser.add_argument(
+        "--by-kind", action="store_true", help="prepare and report every kind of work of a layer apart"
+    )
     parser.add_argument("--probabilities", action="store_true", help="print those of all classes")
     parser.add_argument("pictures", type=Path, nargs="+", metavar="PICTURE")
     parser.set_defaults(run=run)
@@ -37,7 +40,7 @@ def add(commands: "Commands") -> None:
 
 def run(options: argparse.Namespace, console: Console) -> None:
     """Reads everything first, so that nothing is sent if anything is wrong here."""
-    model = ClientModel.load(options.model)
+    model = ClientModel.load(options.model, options.by_kind)
     pixels = read_pictures(options.pictures, model.public.geometry)
     patches = list(to_patches(pixels, model.public.geometry, model.client))
     identity, trusted = load_identity(options.identity), load_trusted(options.trust)

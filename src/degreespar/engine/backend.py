@@ -59,6 +59,9 @@ class Backend(Protocol):
     def begin_window(self, name: str) -> None:
         """Public mark in the program: correlations are prepared, and costs reported, per window."""
 
+    def begin_part(self, kind: str) -> None:
+        """Public mark inside a window: the kind of work that follows."""
+
     def constant(self, values: Integers, bits: int) -> Words:
         """A public constant."""
 

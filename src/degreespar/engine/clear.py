@@ -24,6 +24,9 @@ class ClearBackend:
     def begin_window(self, name: str) -> None:
         """Nothing to prepare."""
 
+    def begin_part(self, kind: str) -> None:
+        """Nothing to report."""
+
     def constant(self, values: Integers, bits: int) -> Words:
         return encode(values, bits)
 

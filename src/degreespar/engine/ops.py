@@ -34,6 +34,10 @@ class Ops:
         self.backend.begin_window(name)
         yield
 
+    def part(self, kind: str) -> None:
+        """The work that follows is of this kind, until the next mark: profiles report it apart."""
+        self.backend.begin_part(kind)
+
     # values ------------------------------------------------------------------------------------
 
     def input(

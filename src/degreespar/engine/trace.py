@@ -12,11 +12,20 @@ from degreespar._native import Plan
 from degreespar.engine.backend import InverseSpec, PrivateMatrix, PrivateTensor
 from degreespar.engine.ring import BitArray, Integers, Words
 
+PART_SEPARATOR = "/"
+
+
+def part_name(window: str, kind: str) -> str:
+    """The name of a kind of work in a window (or in the window of another such part)."""
+    return f"{window.partition(PART_SEPARATOR)[0]}{PART_SEPARATOR}{kind}"
+
 
 @dataclass
 class TraceBackend:
     """Implements `Backend` without values."""
 
+    by_kind: bool = False
+    """Makes every kind of work inside a window a window of its own, named `window/kind`."""
     windows: list[tuple[str, Plan]] = field(default_factory=list)
     matrices: dict[str, int] = field(default_factory=dict)
     """The number by which the native session knows each weight matrix, in order of first use."""
@@ -30,6 +39,11 @@ class TraceBackend:
 
     def begin_window(self, name: str) -> None:
         self.windows.append((name, Plan()))
+
+    def begin_part(self, kind: str) -> None:
+        if self.by_kind:
+            last = self.windows[-1][0] if self.windows else "start"
+            self.begin_window(part_name(last, kind))
 
     def constant(self, values: Integers, bits: int) -> Words:
         return np.zeros(values.shape, dtype=np.uint64)

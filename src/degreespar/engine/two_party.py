@@ -28,10 +28,15 @@ class TwoPartyBackend:
     """Numbers of the weight matrices in the native session (from the trace)."""
     on_window: Callable[[str], None] = _no_hook
     """Called at the start of each window: prepares it just in time, reports progress."""
+    on_part: Callable[[str], None] = _no_hook
+    """Called at the start of each kind of work inside a window."""
     reveals: list[str] = field(default_factory=list)
 
     def begin_window(self, name: str) -> None:
         self.on_window(name)
+
+    def begin_part(self, kind: str) -> None:
+        self.on_part(kind)
 
     def constant(self, values: Integers, bits: int) -> Words:
         return encode(values, bits) if self.session.is_server else np.zeros(values.shape, np.uint64)

@@ -30,10 +30,10 @@ class ClientModel:
     demand: Demand
 
     @classmethod
-    def load(cls, folder: Path) -> "ClientModel":
+    def load(cls, folder: Path, by_kind: bool = False) -> "ClientModel":
         """From an artifact's folder; only the client's files are read."""
         public, client, digest = read_client(folder)
-        return cls(public, client, digest, Demand.of(public))
+        return cls(public, client, digest, Demand.of(public, by_kind))
 
 
 @dataclass(frozen=True)
@@ -75,7 +75,8 @@ def classify(
     progress: Progress = silent,
 ) -> Classification:
     """One private answer for each picture (patches, patch_values); the connection is used up."""
-    wanted = Agreement(model.digest, policy_digest(model.public.policy), len(pictures), just_in_time)
+    policy = policy_digest(model.public.policy)
+    wanted = Agreement(model.digest, policy, len(pictures), just_in_time, model.demand.by_kind)
     with native_errors():
         greet(connection, wanted)
     run = Run(connection, model.demand, tensors={})

@@ -23,17 +23,19 @@ class Demand:
     """Of one answer: windows in order, the numbers of the weight matrices, and every reveal."""
 
     public: PublicPart
+    by_kind: bool
+    """Whether every kind of work inside a window is prepared and reported apart."""
     windows: tuple[Window, ...]
     matrices: Mapping[str, int]
     reveals: tuple[str, ...]
 
     @classmethod
-    def of(cls, public: PublicPart) -> "Demand":
+    def of(cls, public: PublicPart, by_kind: bool = False) -> "Demand":
         """Runs the program on shapes only: once per artifact, it takes a while for a large model."""
-        trace = TraceBackend()
+        trace = TraceBackend(by_kind)
         answer(trace, public, None)
         windows = tuple(Window(name, plan) for name, plan in trace.windows)
-        return cls(public, windows, trace.matrices, tuple(trace.reveals))
+        return cls(public, by_kind, windows, trace.matrices, tuple(trace.reveals))
 
     @property
     def bytes_to_client(self) -> int:

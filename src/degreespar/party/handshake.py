@@ -1,7 +1,8 @@
 """What the two parties agree on before the first secret (docs/spec/wire.md names the frames).
 
 1. Client -> server, label `hello`: protocol version, artifact and policy digests, how many answers it
-   wants, and whether correlations are prepared ahead or just in time.
+   wants, whether correlations are prepared ahead or just in time, and whether every kind of work is
+   prepared and reported apart.
 2. Server -> client, label `welcome`: the same facts back, or a refusal and its reason.
 
 Both messages are JSON objects of known keys. The peer may send anything: whatever is not exactly such
@@ -44,6 +45,7 @@ class Agreement:
     policy: str
     answers: int
     just_in_time: bool
+    by_kind: bool
 
     def __post_init__(self) -> None:
         for digest in (self.artifact, self.policy):
@@ -129,15 +131,20 @@ def _check_protocol(message: dict[str, object], where: str) -> None:
 def _agreement(message: dict[str, object], where: str) -> Agreement:
     keys = ("protocol", *(field.name for field in fields(Agreement)))
     parts = take_object(message, keys, where, HandshakeError)
-    just_in_time = parts["just_in_time"]
-    if not isinstance(just_in_time, bool):
-        raise HandshakeError(f"just_in_time in {where} must be true or false")
     return Agreement(
         artifact=take_str(parts["artifact"], f"the artifact in {where}", HandshakeError),
         policy=take_str(parts["policy"], f"the policy in {where}", HandshakeError),
         answers=take_int(parts["answers"], f"the answers in {where}", HandshakeError),
-        just_in_time=just_in_time,
+        just_in_time=_flag(parts, "just_in_time", where),
+        by_kind=_flag(parts, "by_kind", where),
     )
+
+
+def _flag(parts: dict[str, object], name: str, where: str) -> bool:
+    flag = parts[name]
+    if not isinstance(flag, bool):
+        raise HandshakeError(f"{name} in {where} must be true or false")
+    return flag
 
 
 def _printable(reason: str) -> str:

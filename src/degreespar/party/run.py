@@ -6,6 +6,7 @@ from dataclasses import replace
 
 from degreespar._native import Connection, Session
 from degreespar.engine.ring import Integers
+from degreespar.engine.trace import part_name
 from degreespar.engine.two_party import TwoPartyBackend
 from degreespar.party.demand import Demand
 from degreespar.party.errors import PartyError
@@ -34,7 +35,9 @@ class Run:
     ) -> tuple[Scores | None, RunReport]:
         """One answer: scores at the client, None at the server."""
         windows = _Windows(self.session, self._demand, just_in_time, progress)
-        backend = TwoPartyBackend(self.session, self._tensors, self._demand.matrices, windows.begin)
+        backend = TwoPartyBackend(
+            self.session, self._tensors, self._demand.matrices, windows.begin, windows.begin_part
+        )
         with native_errors():
             if not just_in_time:
                 windows.prepare_all()
@@ -69,6 +72,11 @@ class _Windows:
         if self._just_in_time:
             self._prepare(number)
         self._begun = number + 1
+
+    def begin_part(self, kind: str) -> None:
+        """The program goes on to another kind of work: a window of its own where the demand says so."""
+        if self._demand.by_kind:
+            self.begin(part_name(self._demand.windows[self._begun - 1].name, kind))
 
     def finish(self) -> RunReport:
         self._end_last()

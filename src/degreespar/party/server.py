@@ -41,6 +41,10 @@ class ServerModel:
         wide = {name: np.asarray(tensor, dtype=np.int64) for name, tensor in tensors.items()}
         return cls(public, wide, digest, Demand.of(public))
 
+    def demand_for(self, by_kind: bool) -> Demand:
+        """What one answer needs; the finer list is made for the rare client that asks for a profile."""
+        return Demand.of(self.public, by_kind=True) if by_kind else self.demand
+
 
 @dataclass(frozen=True)
 class Limits:
@@ -126,7 +130,7 @@ class _Service:
             policy = policy_digest(self.model.public.policy)
             agreed = welcome(connection, self.model.digest, policy, self.limits.answers)
         self.log(f"client {connection.peer_fingerprint[:12]}...: {agreed.answers} pictures")
-        run = Run(connection, self.model.demand, self.model.tensors)
+        run = Run(connection, self.model.demand_for(agreed.by_kind), self.model.tensors)
         for number in range(agreed.answers):
             _, report = run.answer(None, agreed.just_in_time, self.progress)
             self.tally.answers += 1

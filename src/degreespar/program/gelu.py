@@ -16,6 +16,7 @@ def gelu_by_pattern(ops: Ops, x: Secret, orders: IntGrid, bound: float) -> Secre
 
     Entries of one order are gathered by public index, evaluated as one dense call, and put back.
     """
+    ops.part("gelu")
     flat = layout.reshape(x, (*x.shape[:-2], x.shape[-2] * x.shape[-1]))
     pieces = [
         (gelu(ops, layout.take(flat, index), order, bound), index)

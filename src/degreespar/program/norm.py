@@ -14,6 +14,7 @@ from degreespar.program.units import (
 
 def layer_norm(ops: Ops, x: Secret, variance: tuple[float, float], epsilon: float, bound: float) -> Secret:
     """(x - mean) / sqrt(variance + epsilon) over the last axis; `variance` is the root's public range."""
+    ops.part("norm")
     width = x.shape[-1]
     low, high = variance
     total = ops.sum(x, axis=-1, bound=width * x.bound)

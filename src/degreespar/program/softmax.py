@@ -31,6 +31,7 @@ def attend(ops: Ops, scores: Secret, values: Secret, squarings: IntGrid, bound: 
     The rows are scaled by 1/sum after the product: queries x head_width secret products instead of
     queries x keys, and the same result.
     """
+    ops.part("softmax")
     keys = scores.shape[-1]
     weights = ops.rescale(exponentials(ops, scores, squarings), PROBABILITY_FRAC)
     reach = keys * values.bound
@@ -38,7 +39,9 @@ def attend(ops: Ops, scores: Secret, values: Secret, squarings: IntGrid, bound: 
     weights = ops.at(weights, max(product_bits, required_bits(keys, PROBABILITY_FRAC)))
     row_sums = ops.sum(weights, axis=-1, bound=keys)
     share = ops.reciprocal(row_sums, LEAST_ROW_SUM, keys, RECIPROCAL_FRAC)
+    ops.part("attention")
     mixed = ops.matmul(weights, values, bound=reach, frac_bits=ACTIVATION_FRAC)
+    ops.part("softmax")
     return ops.multiply(mixed, layout.part(share, slice(None), None), bound, ACTIVATION_FRAC)
 
 

@@ -69,6 +69,7 @@ class VitProgram:
         matrix = self.matrix("patch")
         shape = (*batch, geometry.patches, geometry.patch_values)
         bits = linear_bits(INPUT_FRAC, matrix, bound)
+        ops.part("linear")
         pixels = ops.input(patches, shape, INPUT_FRAC, INPUT_BOUND, bits)
         embedded = ops.linear(pixels, matrix, bound)
         class_row = ops.zeros((*batch, 1, geometry.width), like=embedded)
@@ -99,6 +100,7 @@ class VitProgram:
             for i, bound in enumerate((bounds.query, bounds.key, bounds.value))
         )
         query = layout.part(query, slice(0, queries), slice(None))
+        ops.part("attention")
         scores = ops.matmul(query, layout.swap(key, -1, -2), bounds.scores, ACTIVATION_FRAC)
         grid = _first_rows(policy.squarings, queries)
         context = attend(ops, scores, value, grid, bounds.context)
@@ -112,6 +114,7 @@ class VitProgram:
         return layout.swap(split, -3, -2)
 
     def _linear(self, ops: Ops, x: Secret, name: str, bound: float) -> Secret:
+        ops.part("linear")
         product = ops.linear(x, self.matrix(name), bound)
         return ops.add_private(product, self.tensor(f"{name}.bias"), bound)
 
