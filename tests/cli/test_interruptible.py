@@ -7,6 +7,7 @@ import signal
 import subprocess
 import sys
 import threading
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -14,6 +15,14 @@ import pytest
 from degreespar.cli.interruptible import interruptible
 from degreespar.party.keys import CERTIFICATE_FILE, make_identity
 from tests.support.made_artifact import made_artifact
+
+
+@pytest.fixture(autouse=True)
+def interrupts_are_heard() -> Iterator[None]:
+    """A test run in the background is started deaf to Ctrl-C, and its children inherit that."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
 
 
 def test_failures_come_through_with_their_type() -> None:
