@@ -72,8 +72,9 @@ format: setup-dev ## rewrites sources in the house format
 	$(PY) -m ruff format .
 	$(PY) -m ruff check --fix .
 
-bench: setup ## measures the primitives on this machine and appends rows to results/
+bench: setup ## measures primitives and a ViT-S layer on this machine and appends rows to results/
 	$(PY) -m degreespar.cli.main bench engine
+	$(PY) -m degreespar.cli.main bench layer --geometry vit-s
 
 lock: | $(UV) ## refreshes locks/ from pyproject.toml
 	$(UV) pip compile --quiet --universal --python-version 3.10 --generate-hashes --no-header --no-emit-index-url --group build pyproject.toml -o locks/base.txt

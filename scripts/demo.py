@@ -9,29 +9,22 @@ from __future__ import annotations
 
 import argparse
 import json
-import subprocess
 import sys
-import threading
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
-from typing import IO, Any
+from typing import Any
 
 import numpy as np
 
 from degreespar.artifact import read_client, read_server
+from degreespar.bench.processes import Pair
 from degreespar.bench.rows import append, measured
-from degreespar.cli.serve import LISTENING
 from degreespar.errors import DegreeSparError
-from degreespar.party.keys import CERTIFICATE_FILE, KEY_FILE, make_identity
 from degreespar.party.oracle import Oracle, Scores
 from degreespar.party.pictures import read_pictures, to_patches
 from degreespar.report.demo import LARGEST_SCORE_GAP, aligned, summary
 
 ROOT = Path(__file__).resolve().parent.parent
-DEGREESPAR: list[str | Path] = [sys.executable, "-m", "degreespar.cli.main"]
-START_S = 120.0
 
 
 def main() -> int:
@@ -41,8 +34,8 @@ def main() -> int:
     try:
         pictures = sorted(options.pictures.glob("*.png"))[: options.limit]
         truth = _truth(options.pictures)
-        folder = _place(options.folder, options.model)
-        done = _run_parties(folder, options.model, pictures, options.just_in_time)
+        extra = ["--just-in-time"] if options.just_in_time else []
+        done = Pair(options.folder, options.model, _say).classify(pictures, extra).facts
         _say("the same model in the clear")
         scores = _clear_scores(options.model, pictures)
         labels = json.loads((options.model / "public.json").read_text(encoding="utf-8"))["labels"]
@@ -78,78 +71,6 @@ def _options() -> argparse.Namespace:
 def _truth(pictures: Path) -> dict[str, str]:
     listed = json.loads((pictures / "labels.json").read_text(encoding="utf-8"))["pictures"]
     return {entry["file"]: entry["label"] for entry in listed}
-
-
-def _place(folder: Path, model: Path) -> Path:
-    """Keys of both parties, and the client's copy of the artifact: everything but the weights."""
-    for name in ("server", "client"):
-        if not (folder / name / KEY_FILE).exists():
-            _say(f"keys of the {name}: {make_identity(folder / name, name)[:16]}...")
-    (folder / "client-model").mkdir(parents=True, exist_ok=True)
-    for file in ("public.json", "client.json"):
-        (folder / "client-model" / file).write_bytes((model / file).read_bytes())
-    return folder
-
-
-def _run_parties(folder: Path, model: Path, pictures: list[Path], just_in_time: bool) -> dict[str, Any]:
-    """The client's JSON; both processes' progress goes to this one's stderr as it comes."""
-    with _serving(folder, model) as address:
-        command = [*DEGREESPAR, "classify", "--json", "--model", folder / "client-model"]
-        command += ["--server", address, *_peers(folder, "client", "server")]
-        command += [*(["--just-in-time"] if just_in_time else []), *pictures]
-        client = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
-        with _ended(client):
-            relay = _relay("client", client)
-            assert client.stdout is not None
-            out = client.stdout.read()
-            relay.join()
-            if client.wait() != 0:
-                raise DegreeSparError("the client ended without answers")
-    done: dict[str, Any] = json.loads(out)
-    return done
-
-
-@contextmanager
-def _serving(folder: Path, model: Path) -> Iterator[str]:
-    command = [*DEGREESPAR, "serve", "--model", model, "--listen", "127.0.0.1:0", "--max-clients", "1"]
-    command += _peers(folder, "server", "client")
-    server = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
-    with _ended(server):
-        assert server.stderr is not None
-        first = server.stderr.readline()
-        _say(f"server | {first.rstrip()}")
-        if not first.startswith(LISTENING):
-            raise DegreeSparError("the server did not start")
-        relay = _relay("server", server)
-        yield first.removeprefix(LISTENING).strip()
-        server.wait(timeout=START_S)
-        relay.join()
-
-
-@contextmanager
-def _ended(process: subprocess.Popen[str]) -> Iterator[None]:
-    """Whatever happens, the process does not outlive the demo."""
-    try:
-        yield
-    finally:
-        if process.poll() is None:
-            process.kill()
-        process.wait()
-
-
-def _peers(folder: Path, own: str, other: str) -> list[str | Path]:
-    return ["--identity", folder / own, "--trust", folder / other / CERTIFICATE_FILE]
-
-
-def _relay(name: str, process: subprocess.Popen[str]) -> threading.Thread:
-    def copy(lines: IO[str]) -> None:
-        for line in lines:
-            _say(f"{name} | {line.rstrip()}")
-
-    assert process.stderr is not None
-    thread = threading.Thread(target=copy, args=(process.stderr,), daemon=True)
-    thread.start()
-    return thread
 
 
 def _clear_scores(model: Path, pictures: list[Path]) -> Scores:

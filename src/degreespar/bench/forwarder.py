@@ -15,6 +15,7 @@ import struct
 import sys
 import time
 from collections import deque
+from pathlib import Path
 
 from degreespar.bench.namespaces import DEVICE, MTU_BYTES, READY
 
@@ -74,14 +75,14 @@ class Line:
             try:
                 os.write(self._sink, packet)
             except OSError:
-                # The other namespace's device is not up yet, or its queue is full: a lost packet, as on a line.
+                # The other device is not up yet, or its queue is full: a lost packet, as on a line.
                 return
 
 
 def _open_device(namespace: str) -> int:
     """A TUN device inside the namespace."""
     libc = ctypes.CDLL(None, use_errno=True)
-    with open(f"/run/netns/{namespace}", "rb") as handle:
+    with Path("/run/netns", namespace).open("rb") as handle:
         if libc.setns(handle.fileno(), _CLONE_NEWNET):
             raise OSError(ctypes.get_errno(), f"cannot enter the namespace {namespace}")
     device = os.open("/dev/net/tun", os.O_RDWR | os.O_NONBLOCK)

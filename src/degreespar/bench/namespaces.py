@@ -12,6 +12,7 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from pathlib import Path
 
 from degreespar.bench.networks import Network
 from degreespar.errors import DegreeSparError
@@ -36,7 +37,7 @@ LOOPBACK = Place((), "127.0.0.1")
 
 def can_make_namespaces() -> bool:
     """Whether this user may."""
-    return os.geteuid() == 0 and shutil.which("ip") is not None and os.path.exists("/dev/net/tun")
+    return os.geteuid() == 0 and shutil.which("ip") is not None and Path("/dev/net/tun").exists()
 
 
 @contextmanager

@@ -9,12 +9,10 @@ from degreespar.cli.arguments import add_model, add_peer, new_command, positive_
 from degreespar.cli.console import Console
 from degreespar.party.errors import PartyError
 from degreespar.party.keys import load_identity, load_trusted
-from degreespar.party.server import Limits, ServerModel, open_door, serve
+from degreespar.party.server import LISTENING, Limits, ServerModel, open_door, serve
 
 if TYPE_CHECKING:
     from degreespar.cli.arguments import Commands
-
-LISTENING = "listening at "
 
 
 def add(commands: "Commands") -> None:

@@ -17,6 +17,9 @@ from degreespar.party.native import native_errors
 from degreespar.party.report import Progress, silent
 from degreespar.party.run import Run
 
+LISTENING = "listening at "
+"""How the first line of a server process begins; the address follows."""
+
 STOP_CHECK_S = 0.25
 """How often a server that waits for clients looks whether it shall stop."""
 
