@@ -38,7 +38,7 @@ impl Limb {
     }
 }
 
-/// The ring dimension n and the first few of [`PRIMES`].
+/// The ring dimension n and a few primes.
 #[derive(Clone)]
 pub(crate) struct Basis {
     limbs: Arc<[Limb]>,
@@ -47,18 +47,20 @@ pub(crate) struct Basis {
 }
 
 impl Basis {
-    /// n = `dimension`, modulo the product of the first `count` primes.
+    /// n = `dimension`, modulo the product of the first `count` of [`PRIMES`].
     pub(crate) fn new(dimension: usize, count: usize) -> Self {
+        Self::of(dimension, &PRIMES[..count])
+    }
+
+    /// n = `dimension`, modulo the product of these primes, each 1 modulo 2n.
+    pub(crate) fn of(dimension: usize, primes: &[u64]) -> Self {
         let limb = |prime: &u64| {
             let plan = Plan::try_new(dimension, *prime);
-            #[expect(
-                clippy::expect_used,
-                reason = "a test builds both dimensions with every prime"
-            )]
-            let plan = plan.expect("PRIMES have roots of unity for every dimension in use");
+            #[expect(clippy::expect_used, reason = "tests build every dimension with every prime")]
+            let plan = plan.expect("the primes have roots of unity for every dimension in use");
             Limb { modulus: Modulus::new(*prime), plan }
         };
-        Self { limbs: PRIMES[..count].iter().map(limb).collect(), dimension, used: count }
+        Self { limbs: primes.iter().map(limb).collect(), dimension, used: primes.len() }
     }
 
     /// The same ring modulo fewer primes.
@@ -79,6 +81,11 @@ impl Basis {
     /// Words of one polynomial.
     pub(crate) fn words(&self) -> usize {
         self.dimension * self.used
+    }
+
+    /// Bits of the widest residue.
+    pub(crate) fn residue_bits(&self) -> u32 {
+        self.limbs().iter().map(|limb| limb.modulus.bits()).max().unwrap_or(0)
     }
 
     pub(crate) fn limbs(&self) -> &[Limb] {
@@ -118,13 +125,20 @@ impl Basis {
 
     /// The product of two polynomials given by values, one of them normalized, as coefficients.
     pub(crate) fn product(&self, a: &[u64], b: &[u64]) -> Vec<u64> {
-        let mut product = vec![0; self.words()];
-        let factors = a.chunks_exact(self.dimension).zip(b.chunks_exact(self.dimension));
-        for ((limb, part), (a, b)) in self.parts_mut(&mut product).zip(factors) {
-            limb.multiply_add(part, a, b);
+        self.products(&[(a, b)])
+    }
+
+    /// The sum of products of polynomials given by values, one of each two normalized, as coefficients.
+    pub(crate) fn products(&self, pairs: &[(&[u64], &[u64])]) -> Vec<u64> {
+        let mut sum = vec![0; self.words()];
+        for (index, (limb, part)) in self.parts_mut(&mut sum).enumerate() {
+            let range = index * self.dimension..(index + 1) * self.dimension;
+            for (a, b) in pairs {
+                limb.multiply_add(part, &a[range.clone()], &b[range.clone()]);
+            }
             limb.inverse(part);
         }
-        product
+        sum
     }
 
     /// Divides every value by n.

@@ -6,17 +6,20 @@ use crate::bitstream::read;
 use crate::encrypt::{Secret, zero_body};
 use crate::fraction::{Lift, ScaleUp};
 use crate::keys::{set_bytes, write_set, write_words};
-use crate::modulus::RESIDUE_BITS;
 use crate::parameters::{BODY_GUARD_BITS, LARGE, RANDOM_HALF_GUARD_BITS, SMALL, Set};
 use crate::sample::{expand, fork, seed};
 use crate::shape::ProductShape;
+use crate::slots::{self, SlotSecret};
 use rand_chacha::ChaCha20Rng;
 use rand_core::{CryptoRng, RngCore};
+use std::num::NonZeroUsize;
 
 /// The client's secret keys, one per parameter set.
 pub struct ClientKeys {
     small: SetSecret,
     large: SetSecret,
+    slots: Vec<SlotSecret>,
+    threads: NonZeroUsize,
 }
 
 /// One parameter set's secret.
@@ -37,12 +40,18 @@ impl ClientKeys {
             SetSecret { basis, secret }
         };
         let (small, large) = (make(SMALL), make(LARGE));
-        (Self { small, large }, message)
+        let slots = slots::SETS.map(|set| SlotSecret::generate(set, &mut rng, &mut message));
+        (Self { small, large, slots: slots.into(), threads: NonZeroUsize::MIN }, message)
     }
 
     /// Exact length of the key message.
     pub const fn public_bytes() -> usize {
-        set_bytes(SMALL) + set_bytes(LARGE)
+        set_bytes(SMALL) + set_bytes(LARGE) + slots::NARROW.key_bytes() + slots::WIDE.key_bytes()
+    }
+
+    /// Lets the client use more than one thread.
+    pub fn with_threads(self, threads: NonZeroUsize) -> Self {
+        Self { threads, ..self }
     }
 
     /// The encryption of `matrix` (rows x inner, row by row), of `shape.request_bytes()` bytes.
@@ -69,7 +78,7 @@ impl ClientKeys {
             basis.parts_mut(&mut random).for_each(|(limb, part)| limb.forward(part));
             let mut body = zero_body(&basis, &set.secret, &random, &mut rng);
             add_tile(&basis, &scale, shape, matrix, tile, &mut body, &mut rng);
-            write_words(&mut message, &body);
+            write_words(&basis, &mut message, &body);
         }
         message
     }
@@ -93,7 +102,8 @@ impl ClientKeys {
             return Err(LatticeError::Length { what: "reply", expected, got: reply.len() });
         }
         let (halves, bodies) = reply.split_at(expected - shape.bodies_bytes());
-        let decoder = Decoder::new(self.set(shape), shape.random_half_bits());
+        let set = self.set(shape);
+        let decoder = Decoder::new(&set.basis, &set.secret, shape.random_half_bits());
         let mut phases = read(bodies, shape.rows() * shape.cols(), shape.body_bits());
         phases.iter_mut().for_each(|body| *body <<= RANDOM_HALF_GUARD_BITS - BODY_GUARD_BITS);
         let mut halves = halves.chunks_exact(shape.random_half_bytes());
@@ -102,12 +112,20 @@ impl ClientKeys {
             for (pack, half) in (0..tiling.packs()).zip(halves.by_ref()) {
                 let product = decoder.times_secret(half);
                 for (entry, position) in tiling.entries(row_tile, pack) {
-                    let part = decoder.lift.coefficient(&product, position);
+                    let part = decoder.coefficient(&product, position);
                     phases[entry] = phases[entry].wrapping_add(part);
                 }
             }
         }
         Ok(phases)
+    }
+
+    pub(crate) fn slots(&self) -> &[SlotSecret] {
+        &self.slots
+    }
+
+    pub(crate) fn threads(&self) -> NonZeroUsize {
+        self.threads
     }
 
     pub(crate) fn set(&self, shape: &ProductShape) -> &SetSecret {
@@ -151,7 +169,7 @@ fn add_tile(
 }
 
 /// Products of a reply's rounded random halves with the secret.
-struct Decoder<'a> {
+pub(crate) struct Decoder<'a> {
     secret: &'a Secret,
     bits: u32,
     /// Enough primes for the product over the integers.
@@ -160,14 +178,15 @@ struct Decoder<'a> {
 }
 
 impl<'a> Decoder<'a> {
-    fn new(set: &'a SetSecret, bits: u32) -> Self {
+    pub(crate) fn new(basis: &Basis, secret: &'a Secret, bits: u32) -> Self {
         // |random * secret| < n * 2^bits, and two bits more for `Lift`; q is a little below its power of two
-        let needed = bits + set.basis.dimension().trailing_zeros() + 3;
-        let basis = set.basis.first(needed.div_ceil(RESIDUE_BITS) as usize);
-        Self { secret: &set.secret, bits, lift: Lift::new(&basis), basis }
+        let needed = bits + basis.dimension().trailing_zeros() + 3;
+        let basis = basis.first(needed.div_ceil(basis.residue_bits()) as usize);
+        Self { secret, bits, lift: Lift::new(&basis), basis }
     }
 
-    fn times_secret(&self, half: &[u8]) -> Vec<u64> {
+    /// By residues.
+    pub(crate) fn times_secret(&self, half: &[u8]) -> Vec<u64> {
         let random = read(half, self.basis.dimension(), self.bits);
         let mut values = Vec::with_capacity(self.basis.words());
         for limb in self.basis.limbs() {
@@ -176,5 +195,10 @@ impl<'a> Decoder<'a> {
             limb.forward(&mut values[start..]);
         }
         self.basis.product(&values, &self.secret.values)
+    }
+
+    /// A coefficient of such a product as an integer.
+    pub(crate) fn coefficient(&self, product: &[u64], position: usize) -> u128 {
+        self.lift.coefficient(product, position)
     }
 }

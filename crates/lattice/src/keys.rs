@@ -15,7 +15,7 @@ use rand_chacha::ChaCha20Rng;
 
 const WHAT: &str = "key message";
 
-/// A pair by normalized values.
+/// A ciphertext by values; normalized ones where it is a key.
 pub(crate) struct KeyPair {
     pub(crate) body: Vec<u64>,
     pub(crate) random: Vec<u64>,
@@ -52,11 +52,11 @@ pub(crate) fn write_set(
     message.extend_from_slice(&seed);
     let mut body = zero_body(basis, secret, &expand(basis, seed, 0), rng);
     basis.parts_mut(&mut body).for_each(|(limb, part)| limb.forward(part));
-    write_words(message, &body);
+    write_words(basis, message, &body);
     for level in 0..PACK_LEVELS as usize {
         for digit in 0..PACKED_PRIMES {
             let random = expand(&key_basis(basis), seed, stream(level, digit));
-            write_words(message, &digit_body(basis, secret, level, digit, &random, rng));
+            write_words(basis, message, &digit_body(basis, secret, level, digit, &random, rng));
         }
     }
 }
@@ -93,11 +93,7 @@ pub(crate) fn read_set(basis: Basis, message: &[u8]) -> Result<SetKeys, LatticeE
     let mut pair = |basis: &Basis, stream: u64| {
         let (head, tail) = words.split_at(stream_bytes(basis.words(), RESIDUE_BITS));
         words = tail;
-        let mut body = read_residues(basis, head, WHAT)?;
-        let mut random = expand(basis, seed, stream);
-        basis.normalize(&mut body);
-        basis.normalize(&mut random);
-        Ok(KeyPair { body, random })
+        read_pair(basis, head, seed, stream)
     };
     let zero = pair(&basis, 0)?;
     let keyed = key_basis(&basis);
@@ -110,6 +106,20 @@ pub(crate) fn read_set(basis: Basis, message: &[u8]) -> Result<SetKeys, LatticeE
     Ok(SetKeys { basis, zero, levels })
 }
 
+/// A key's body from its bytes, by values, and its random half from the seed.
+pub(crate) fn read_pair(
+    basis: &Basis,
+    bytes: &[u8],
+    seed: Seed,
+    stream: u64,
+) -> Result<KeyPair, LatticeError> {
+    let mut body = read_residues(basis, bytes, WHAT)?;
+    let mut random = expand(basis, seed, stream);
+    basis.normalize(&mut body);
+    basis.normalize(&mut random);
+    Ok(KeyPair { body, random })
+}
+
 fn key_basis(basis: &Basis) -> Basis {
     basis.first(PACKED_PRIMES + 1)
 }
@@ -119,9 +129,9 @@ fn stream(level: usize, digit: usize) -> u64 {
     (1 + level * PACKED_PRIMES + digit) as u64
 }
 
-/// Appends residues, 36 bits each.
-pub(crate) fn write_words(message: &mut Vec<u8>, words: &[u64]) {
-    write(message, RESIDUE_BITS, words.iter().map(|&word| u128::from(word)));
+/// Appends residues.
+pub(crate) fn write_words(basis: &Basis, message: &mut Vec<u8>, words: &[u64]) {
+    write(message, basis.residue_bits(), words.iter().map(|&word| u128::from(word)));
 }
 
 /// One polynomial of residues, each below its prime.
@@ -130,7 +140,7 @@ pub(crate) fn read_residues(
     bytes: &[u8],
     what: &'static str,
 ) -> Result<Vec<u64>, LatticeError> {
-    let words = read(bytes, basis.words(), RESIDUE_BITS);
+    let words = read(bytes, basis.words(), basis.residue_bits());
     let words: Vec<u64> = words.into_iter().map(|word| word as u64).collect();
     let below = |(limb, part): (&Limb, &[u64])| part.iter().all(|&w| w < limb.modulus.prime());
     let reduced = basis.parts(&words).all(below);

@@ -29,6 +29,7 @@ mod product;
 mod sample;
 mod server;
 mod shape;
+mod slots;
 mod taps;
 #[cfg(test)]
 mod tests;
@@ -39,4 +40,5 @@ pub use client::ClientKeys;
 pub use error::LatticeError;
 pub use server::ServerKeys;
 pub use shape::{ProductShape, WeightKind};
+pub use slots::SlotShape;
 pub use weights::Weights;

@@ -1,34 +1,52 @@
-//! Arithmetic modulo one 36-bit prime.
+//! Arithmetic modulo one prime.
 
-/// Widest residue. The kernel's accumulators and the Barrett steps below count on it.
+/// Widest residue of matrix products. The kernel's accumulators count on it.
 pub(crate) const RESIDUE_BITS: u32 = 36;
 
-/// A prime below 2^36 and what reduces by it.
+/// A prime below 2^62 and what reduces by it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Modulus {
     prime: u64,
     /// floor(2^64 / prime)
     reciprocal: u64,
+    /// 2^64
+    two_64: Factor,
 }
 
 /// A constant residue to multiply by (Shoup).
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Factor {
     value: u64,
     /// floor(value * 2^64 / prime)
     quotient: u64,
 }
 
+impl Factor {
+    const fn new(value: u64, prime: u64) -> Self {
+        Self { value, quotient: (((value as u128) << 64) / prime as u128) as u64 }
+    }
+}
+
 impl Modulus {
     pub(crate) const fn new(prime: u64) -> Self {
-        Self { prime, reciprocal: ((1u128 << 64) / prime as u128) as u64 }
+        let two_64 = ((1u128 << 64) % prime as u128) as u64;
+        Self {
+            prime,
+            reciprocal: ((1u128 << 64) / prime as u128) as u64,
+            two_64: Factor::new(two_64, prime),
+        }
     }
 
     pub(crate) const fn prime(self) -> u64 {
         self.prime
     }
 
-    /// A word below twice the prime (so any residue by another 36-bit prime) modulo the prime.
+    /// Bits of a residue.
+    pub(crate) const fn bits(self) -> u32 {
+        u64::BITS - self.prime.leading_zeros()
+    }
+
+    /// A word below twice the prime (so any residue by another prime of its size) modulo the prime.
     #[inline]
     pub(crate) const fn below_prime(self, below_twice: u64) -> u64 {
         if below_twice >= self.prime { below_twice - self.prime } else { below_twice }
@@ -42,16 +60,16 @@ impl Modulus {
     }
 
     /// Any double word modulo the prime.
+    #[inline]
     pub(crate) const fn reduce_wide(self, word: u128) -> u64 {
-        let two_32 = self.factor(1 << 32);
-        let mut residue = self.reduce((word >> 96) as u64);
-        let mut shift = 96;
-        while shift > 0 {
-            shift -= 32;
-            let next = self.reduce((word >> shift) as u64 & 0xffff_ffff);
-            residue = self.add(self.times(residue, two_32), next);
-        }
-        residue
+        self.add(self.times((word >> 64) as u64, self.two_64), self.reduce(word as u64))
+    }
+
+    /// A signed word.
+    #[inline]
+    pub(crate) const fn signed(self, value: i64) -> u64 {
+        let magnitude = self.reduce(value.unsigned_abs());
+        if value < 0 { self.negate(magnitude) } else { magnitude }
     }
 
     /// A small signed number. (Branch-free, so that loops over coefficients vectorize.)
@@ -78,8 +96,7 @@ impl Modulus {
 
     /// The constant `value`, ready to be multiplied by.
     pub(crate) const fn factor(self, value: u64) -> Factor {
-        let value = self.reduce(value);
-        Factor { value, quotient: (((value as u128) << 64) / self.prime as u128) as u64 }
+        Factor::new(self.reduce(value), self.prime)
     }
 
     /// Any word times a constant.
@@ -125,12 +142,17 @@ const fn high_word(a: u64, b: u64) -> u64 {
 mod tests {
     use super::*;
     use crate::basis::PRIMES;
+    use crate::slots::SETS;
     use proptest::prelude::*;
+
+    fn any_prime() -> impl Strategy<Value = u64> {
+        let slots = SETS.into_iter().flat_map(|set| set.primes.iter().chain(&set.plain));
+        prop::sample::select(PRIMES.iter().chain(slots).copied().collect::<Vec<_>>())
+    }
 
     proptest! {
         #[test]
-        fn every_operation_agrees_with_wide_integers(a: u64, b: u64, wide: u128, index in 0..PRIMES.len()) {
-            let prime = PRIMES[index];
+        fn every_operation_agrees_with_wide_integers(a: u64, b: u64, wide: u128, prime in any_prime()) {
             let modulus = Modulus::new(prime);
             let product = u128::from(a) * u128::from(b) % u128::from(prime);
             prop_assert_eq!(modulus.reduce(a), a % prime);
@@ -138,6 +160,7 @@ mod tests {
             prop_assert_eq!(u128::from(modulus.times(a, modulus.factor(b))), product);
             prop_assert_eq!(modulus.sub(modulus.add(a % prime, b % prime), b % prime), a % prime);
             prop_assert_eq!(modulus.small(a as i8), i64::from(a as i8).rem_euclid(prime as i64) as u64);
+            prop_assert_eq!(modulus.signed(a as i64), i128::from(a as i64).rem_euclid(prime.into()) as u64);
             let factor = modulus.factor(modulus.inverse(a));
             prop_assert!(a % prime == 0 || modulus.times(a, factor) == 1);
         }

@@ -25,7 +25,7 @@ const HIDING_BITS: f64 = 40.0;
 /// Half the root of the Fisher information of a sum of four uniform terms, in units of one term's width.
 const FLOOD_SHARPNESS: f64 = 0.883;
 /// The flood's sum of four terms of 36 * primes - bits - 3 bits spans half of the scale q / 2^bits.
-const FLOOD_CLEARANCE_BITS: u32 = 3;
+pub(crate) const FLOOD_CLEARANCE_BITS: u32 = 3;
 /// More is of no use, and the flood's arithmetic has 128 bits.
 const MOST_FLOOD_BITS: u32 = 120;
 
@@ -61,9 +61,13 @@ impl Parameters {
 
     /// Whether the flood hides sums of `terms` products with weights of `weight_bits` bits.
     pub(crate) fn hides(&self, weight_bits: u32, terms: usize) -> bool {
-        let noise = noise_bits(self.set.dimension, weight_bits, terms);
-        f64::from(self.flood_bits) - noise - FLOOD_SHARPNESS.log2() >= HIDING_BITS
+        flood_hides(self.flood_bits, noise_bits(self.set.dimension, weight_bits, terms))
     }
+}
+
+/// Whether a flood of four terms of `flood_bits` bits hides noise of deviation 2^`noise_bits`.
+pub(crate) fn flood_hides(flood_bits: u32, noise_bits: f64) -> bool {
+    f64::from(flood_bits) - noise_bits - FLOOD_SHARPNESS.log2() >= HIDING_BITS
 }
 
 /// log2 of the deviation of a result's noise before the flood, all weights at their largest.

@@ -1,7 +1,7 @@
 //! The distributions of the scheme: uniform residues, ternary secrets, binomial errors, the flood.
 
 use crate::basis::Basis;
-use crate::modulus::{Modulus, RESIDUE_BITS};
+use crate::modulus::Modulus;
 use rand_chacha::ChaCha20Rng;
 use rand_core::{CryptoRng, RngCore, SeedableRng};
 
@@ -41,7 +41,7 @@ pub(crate) fn expand(basis: &Basis, seed: Seed, stream: u64) -> Vec<u64> {
 
 fn residue(rng: &mut ChaCha20Rng, modulus: Modulus) -> u64 {
     loop {
-        let word = rng.next_u64() & ((1 << RESIDUE_BITS) - 1);
+        let word = rng.next_u64() & ((1 << modulus.bits()) - 1);
         if word < modulus.prime() {
             return word;
         }

@@ -8,10 +8,11 @@ use crate::fraction::RoundDown;
 use crate::keys::{SetKeys, read_residues, read_set, set_bytes};
 use crate::pack::Packed;
 use crate::parallel::in_parallel;
-use crate::parameters::{LARGE, SMALL};
+use crate::parameters::{LARGE, SMALL, Set};
 use crate::product::RowTile;
 use crate::sample::{SEED_BYTES, Seed, expand, fork, seed};
 use crate::shape::ProductShape;
+use crate::slots::{self, SlotKeys};
 use crate::taps::Ciphertext;
 use crate::weights::Weights;
 use rand_chacha::ChaCha20Rng;
@@ -22,6 +23,7 @@ use std::num::NonZeroUsize;
 pub struct ServerKeys {
     small: SetKeys,
     large: SetKeys,
+    slots: Vec<SlotKeys>,
     threads: NonZeroUsize,
 }
 
@@ -32,10 +34,20 @@ impl ServerKeys {
         if bytes.len() != expected {
             return Err(LatticeError::Length { what: "key message", expected, got: bytes.len() });
         }
-        let (small, large) = bytes.split_at(set_bytes(SMALL));
+        let mut rest = bytes;
+        let mut part = |length: usize| {
+            let (head, tail) = rest.split_at(length);
+            rest = tail;
+            head
+        };
+        let basis = |set: Set| Basis::new(set.dimension, set.primes);
+        let small = read_set(basis(SMALL), part(set_bytes(SMALL)))?;
+        let large = read_set(basis(LARGE), part(set_bytes(LARGE)))?;
+        let keys = slots::SETS.iter().map(|set| SlotKeys::parse(set, part(set.key_bytes())));
         Ok(Self {
-            small: read_set(Basis::new(SMALL.dimension, SMALL.primes), small)?,
-            large: read_set(Basis::new(LARGE.dimension, LARGE.primes), large)?,
+            small,
+            large,
+            slots: keys.collect::<Result<_, _>>()?,
             threads: NonZeroUsize::MIN,
         })
     }
@@ -77,6 +89,14 @@ impl ServerKeys {
     /// Lets [`Self::reply`] use more than one thread.
     pub fn with_threads(self, threads: NonZeroUsize) -> Self {
         Self { threads, ..self }
+    }
+
+    pub(crate) fn slots(&self) -> &[SlotKeys] {
+        &self.slots
+    }
+
+    pub(crate) fn threads(&self) -> NonZeroUsize {
+        self.threads
     }
 
     pub(crate) fn set(&self, shape: &ProductShape) -> &SetKeys {

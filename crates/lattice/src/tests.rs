@@ -12,13 +12,13 @@ mod noise;
 
 type Outcome = Result<(), Box<dyn std::error::Error>>;
 
-struct Parties {
-    client: ClientKeys,
-    server: ServerKeys,
+pub(crate) struct Parties {
+    pub(crate) client: ClientKeys,
+    pub(crate) server: ServerKeys,
     message: Vec<u8>,
 }
 
-fn parties() -> &'static Parties {
+pub(crate) fn parties() -> &'static Parties {
     static PARTIES: OnceLock<Parties> = OnceLock::new();
     PARTIES.get_or_init(|| {
         let (client, message) = ClientKeys::generate(&mut rng(0));
@@ -32,7 +32,7 @@ pub(crate) fn any_set_keys() -> &'static SetKeys {
     parties().server.set(&shape(1, 1, 1, 37, WeightKind::Narrow))
 }
 
-fn rng(seed: u8) -> ChaCha20Rng {
+pub(crate) fn rng(seed: u8) -> ChaCha20Rng {
     ChaCha20Rng::from_seed([seed; 32])
 }
 
@@ -60,7 +60,7 @@ fn check(shape: &ProductShape, matrix: &[u64], weights: &[u64]) -> [Vec<u64>; 2]
     [client, server]
 }
 
-fn random_matrix(rng: &mut ChaCha20Rng, ring: Ring, count: usize) -> Vec<u64> {
+pub(crate) fn random_matrix(rng: &mut ChaCha20Rng, ring: Ring, count: usize) -> Vec<u64> {
     (0..count).map(|_| ring.reduce(rng.next_u64())).collect()
 }
 

@@ -1,0 +1,194 @@
+//! Products of many pairs of numbers, entry by entry, on ciphertexts.
+//!
+//! F_slots: the client holds vectors x_1 .. x_m, the server y_1 .. y_m (m is 1 or 2, entries mod 2^l). Each gets one
+//! additive share mod 2^l of x_1 * y_1 + .. + x_m * y_m, entry by entry, exact. Semi-honest; nobody learns anything else.
+//!
+//! Numbers modulo a prime t = 1 mod 2n are the values of a polynomial modulo X^n + 1 at n points ("slots"), so that a
+//! product of polynomials multiplies n pairs (Smart and Vercauteren, "Fully Homomorphic SIMD Operations", Designs, Codes and
+//! Cryptography 2014; BFV encryption with scale q / t). Entries count as signed integers, and products are computed modulo
+//! two such primes, whose product T is so large that a mask below T hides them as integers: [`SlotSet::hides`].
+//!
+//! 1. Client, [`crate::ClientKeys::request_slots`]: encrypts its entries, modulo each t, symmetrically; the random halves as a seed.
+//! 2. Server, [`crate::ServerKeys::reply_slots`]: multiplies by its entries' polynomials and sums up; adds a fresh encryption of
+//!    zero, a random r per entry and a flood; rounds. Its share is -r.
+//! 3. Client, [`crate::ClientKeys::finish_slots`]: decrypts modulo both primes, and joins them to product + r as an integer.
+
+mod client;
+mod plaintext;
+mod server;
+#[cfg(test)]
+mod tests;
+
+use crate::LatticeError;
+use crate::basis::Basis;
+use crate::bitstream::stream_bytes;
+use crate::parameters::{
+    BODY_GUARD_BITS, FLOOD_CLEARANCE_BITS, RANDOM_HALF_GUARD_BITS, flood_hides, noise_bits,
+};
+use crate::sample::SEED_BYTES;
+use degreespar_ring::Ring;
+
+pub(crate) use client::SlotSecret;
+pub(crate) use server::SlotKeys;
+
+/// Slots of one polynomial.
+pub(crate) const DIMENSION: usize = 8192;
+const MOST_ENTRIES: usize = 1 << 28;
+/// Most products that are summed up.
+const MOST_TERMS: usize = 2;
+/// Least statistical distance, as -log2 and per entry, between masked products of different entries.
+const MASKING_BITS: u32 = 40;
+
+/// Primes of the ciphertexts and of the plaintexts, each 1 modulo 2^14 and a little below its power of two.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct SlotSet {
+    pub(crate) primes: &'static [u64],
+    pub(crate) prime_bits: u32,
+    pub(crate) plain: [u64; 2],
+    pub(crate) plain_bits: u32,
+}
+
+/// log2 q = 150, log2 T = 98.
+pub(crate) const NARROW: SlotSet = SlotSet {
+    primes: &[0x3_ffff_ffff_c001, 0x3_ffff_fffc_c001, 0x3_ffff_ffef_4001],
+    prime_bits: 50,
+    plain: [0x1_ffff_fff7_4001, 0x1_ffff_fff6_8001],
+    plain_bits: 49,
+};
+
+/// log2 q = 172, log2 T = 120.
+pub(crate) const WIDE: SlotSet = SlotSet {
+    primes: &[0x7ff_fffd_8001, 0x7ff_fffc_8001, 0x7ff_fffa_8001, 0x7ff_fff6_8001],
+    prime_bits: 43,
+    plain: [0xfff_ffff_ffff_c001, 0xfff_ffff_fffe_8001],
+    plain_bits: 60,
+};
+
+/// All sets, cheapest first; keys are made for each.
+pub(crate) const SETS: [&SlotSet; 2] = [&NARROW, &WIDE];
+
+impl SlotSet {
+    /// log2 q, rounded up.
+    pub(crate) const fn modulus_bits(&self) -> u32 {
+        self.prime_bits * self.primes.len() as u32
+    }
+
+    /// Bits of each of the flood's four terms; their sum spans half of the scale q / t.
+    pub(crate) const fn flood_bits(&self) -> u32 {
+        self.modulus_bits() - self.plain_bits - FLOOD_CLEARANCE_BITS
+    }
+
+    pub(crate) fn basis(&self) -> Basis {
+        Basis::of(DIMENSION, self.primes)
+    }
+
+    /// Bytes of the public encryption of zero and its seed.
+    pub(crate) const fn key_bytes(&self) -> usize {
+        SEED_BYTES + stream_bytes(DIMENSION * self.primes.len(), self.prime_bits)
+    }
+
+    /// Whether a uniform mask below T hides a sum of `terms` products of signed `bits`-bit entries, which is at most
+    /// terms * 2^(2 bits - 2): shifting the mask by it changes its distribution by at most that part of T.
+    fn masks(&self, bits: u32, terms: usize) -> bool {
+        2 * bits - 2 + terms.next_power_of_two().ilog2() + MASKING_BITS < 2 * self.plain_bits
+    }
+
+    /// Whether the flood hides the server's entries.
+    fn floods(&self, terms: usize) -> bool {
+        flood_hides(self.flood_bits(), noise_bits(DIMENSION, self.plain_bits, DIMENSION * terms))
+    }
+}
+
+/// The public shape of one batch of products.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct SlotShape {
+    count: usize,
+    terms: usize,
+    ring: Ring,
+    set: usize,
+}
+
+impl SlotShape {
+    /// `count` sums of `terms` products mod 2^l; refuses empty and outsized batches, and rings that no set masks.
+    pub fn new(count: usize, terms: usize, ring: Ring) -> Result<Self, LatticeError> {
+        if count == 0 || terms == 0 {
+            return Err(LatticeError::Empty);
+        }
+        if count > MOST_ENTRIES || terms > MOST_TERMS {
+            return Err(LatticeError::TooLarge { rows: count, inner: terms, cols: 1 });
+        }
+        let set = SETS.iter().position(|set| set.masks(ring.bits(), terms) && set.floods(terms));
+        let refused = LatticeError::NoParameters { bits: ring.bits(), inner: terms };
+        Ok(Self { count, terms, ring, set: set.ok_or(refused)? })
+    }
+
+    /// Sums of products.
+    pub fn count(&self) -> usize {
+        self.count
+    }
+
+    /// Products in each sum.
+    pub fn terms(&self) -> usize {
+        self.terms
+    }
+
+    /// Where they live.
+    pub fn ring(&self) -> Ring {
+        self.ring
+    }
+
+    /// The number of the parameter set: batches of one set can be joined into one.
+    pub fn set(&self) -> usize {
+        self.set
+    }
+
+    /// Exact length of the client's message.
+    pub fn request_bytes(&self) -> usize {
+        SEED_BYTES + self.terms * self.ciphertexts() * self.request_ciphertext_bytes()
+    }
+
+    /// Exact length of the server's message.
+    pub fn reply_bytes(&self) -> usize {
+        self.ciphertexts() * self.reply_ciphertext_bytes()
+    }
+
+    /// Ciphertexts of one vector.
+    fn ciphertexts(&self) -> usize {
+        self.parameters().plain.len() * self.chunks()
+    }
+
+    /// Polynomials that it takes to hold a vector.
+    fn chunks(&self) -> usize {
+        self.count.div_ceil(DIMENSION)
+    }
+
+    fn parameters(&self) -> &'static SlotSet {
+        SETS[self.set]
+    }
+
+    fn request_ciphertext_bytes(&self) -> usize {
+        let set = self.parameters();
+        stream_bytes(DIMENSION * set.primes.len(), set.prime_bits)
+    }
+
+    fn reply_ciphertext_bytes(&self) -> usize {
+        self.random_half_bytes() + stream_bytes(DIMENSION, self.body_bits())
+    }
+
+    fn random_half_bytes(&self) -> usize {
+        stream_bytes(DIMENSION, self.random_half_bits())
+    }
+
+    fn random_half_bits(&self) -> u32 {
+        self.parameters().plain_bits + RANDOM_HALF_GUARD_BITS
+    }
+
+    fn body_bits(&self) -> u32 {
+        self.parameters().plain_bits + BODY_GUARD_BITS
+    }
+
+    /// The largest magnitude of a sum of products of entries in [-2^(l-1), 2^(l-1)].
+    fn reach(&self) -> u128 {
+        (self.terms as u128) << (2 * self.ring.bits() - 2)
+    }
+}
