@@ -57,18 +57,15 @@ impl Gilboa {
         Ok((Self { party, batches }, message))
     }
 
-    /// Step 2 for all batches.
+    /// Step 2 for all batches, in the order of the needs.
     pub fn finish(
         self,
         cots: &mut CotBatch,
         prg: &mut Prg,
         message: &mut Incoming<'_>,
-    ) -> Result<Vec<(Need, Made)>, ProtocolError> {
+    ) -> Result<Vec<Made>, ProtocolError> {
         let party = self.party;
-        let finish = |pending: Pending| {
-            let need = pending.need;
-            Ok((need, pending.finish(party, cots, prg, message)?))
-        };
+        let finish = |pending: Pending| pending.finish(party, cots, prg, message);
         self.batches.into_iter().map(finish).collect()
     }
 

@@ -1,11 +1,12 @@
 //! Products of a client's matrix with a server's, hidden from both: what the lattice layer provides.
 
 use crate::ProtocolError;
-use degreespar_lattice::{ClientKeys, ProductShape, ServerKeys, Weights};
+use degreespar_lattice::{ClientKeys, ProductShape, ServerKeys, SlotShape, Weights};
 use degreespar_link::{Channel, Direction, Party, Schedule};
 use degreespar_ot::Prg;
 use rand_chacha::ChaCha20Rng;
 use rand_core::SeedableRng;
+use std::num::NonZeroUsize;
 
 const KEYS: &str = "hidden.keys";
 
@@ -31,6 +32,26 @@ pub trait HiddenProducts: Send {
 
     /// Client: its share.
     fn finish(&mut self, shape: &ProductShape, reply: &[u8]) -> Result<Vec<u64>, ProtocolError>;
+
+    /// F_hidden for sums of entry-wise products, the client's vectors with the server's. Client: the request.
+    fn request_slots(
+        &mut self,
+        shape: &SlotShape,
+        vectors: &[&[u64]],
+        prg: &mut Prg,
+    ) -> Result<Vec<u8>, ProtocolError>;
+
+    /// Server: the reply and its own share.
+    fn reply_slots(
+        &mut self,
+        shape: &SlotShape,
+        request: &[u8],
+        vectors: &[&[u64]],
+        prg: &mut Prg,
+    ) -> Result<(Vec<u8>, Vec<u64>), ProtocolError>;
+
+    /// Client: its share.
+    fn finish_slots(&mut self, shape: &SlotShape, reply: &[u8]) -> Result<Vec<u64>, ProtocolError>;
 }
 
 /// Hidden products by lattice encryption: this party's keys.
@@ -48,11 +69,11 @@ impl LatticeProducts {
             Party::Client => {
                 let (keys, message) = ClientKeys::generate(&mut generator(prg));
                 channel.send(KEYS, message)?;
-                Ok(Self::Client(Box::new(keys)))
+                Ok(Self::Client(Box::new(keys.with_threads(threads()))))
             }
             Party::Server => {
                 let message = channel.receive(KEYS, ClientKeys::public_bytes())?;
-                Ok(Self::Server(Box::new(ServerKeys::parse(&message)?)))
+                Ok(Self::Server(Box::new(ServerKeys::parse(&message)?.with_threads(threads()))))
             }
         }
     }
@@ -102,6 +123,34 @@ impl HiddenProducts for LatticeProducts {
     fn finish(&mut self, shape: &ProductShape, reply: &[u8]) -> Result<Vec<u64>, ProtocolError> {
         Ok(self.client()?.finish(shape, reply)?)
     }
+
+    fn request_slots(
+        &mut self,
+        shape: &SlotShape,
+        vectors: &[&[u64]],
+        prg: &mut Prg,
+    ) -> Result<Vec<u8>, ProtocolError> {
+        Ok(self.client()?.request_slots(shape, vectors, &mut generator(prg)))
+    }
+
+    fn reply_slots(
+        &mut self,
+        shape: &SlotShape,
+        request: &[u8],
+        vectors: &[&[u64]],
+        prg: &mut Prg,
+    ) -> Result<(Vec<u8>, Vec<u64>), ProtocolError> {
+        Ok(self.server()?.reply_slots(shape, request, vectors, &mut generator(prg))?)
+    }
+
+    fn finish_slots(&mut self, shape: &SlotShape, reply: &[u8]) -> Result<Vec<u64>, ProtocolError> {
+        Ok(self.client()?.finish_slots(shape, reply)?)
+    }
+}
+
+/// As many as there are cores: products are most of a preparation's work.
+fn threads() -> NonZeroUsize {
+    std::thread::available_parallelism().unwrap_or(NonZeroUsize::MIN)
 }
 
 fn generator(prg: &mut Prg) -> ChaCha20Rng {

@@ -4,10 +4,10 @@
 use crate::cots::CotSource;
 use crate::hidden::HiddenProducts;
 use crate::{CotCount, ProtocolError};
-use degreespar_lattice::{ProductShape, Weights};
+use degreespar_lattice::{ProductShape, SlotShape, Weights};
 use degreespar_link::{Channel, Party, Schedule};
 use degreespar_ot::{OtError, Prg, ReceiverCots, SenderCots, ideal};
-use degreespar_ring::{matmul, matmul_narrow, pack, unpack};
+use degreespar_ring::{Ring, matmul, matmul_narrow, pack, unpack};
 
 /// Both parties hold the same generators and play the dealer themselves.
 pub(crate) struct IdealCots {
@@ -73,7 +73,7 @@ impl HiddenProducts for ClearProducts {
         prg: &mut Prg,
     ) -> Result<(Vec<u8>, Vec<u64>), ProtocolError> {
         let (ring, inner, cols) = (shape.ring(), shape.inner(), shape.cols());
-        let left = content(shape, request, shape.rows() * inner)?;
+        let left = content(ring, request, shape.rows() * inner)?;
         let product = match weights {
             Weights::Narrow(w) => matmul_narrow(ring, &left, w, inner, cols),
             Weights::Wide(w) => matmul(ring, &left, w, inner, cols),
@@ -84,7 +84,41 @@ impl HiddenProducts for ClearProducts {
     }
 
     fn finish(&mut self, shape: &ProductShape, reply: &[u8]) -> Result<Vec<u64>, ProtocolError> {
-        content(shape, reply, shape.rows() * shape.cols())
+        content(shape.ring(), reply, shape.rows() * shape.cols())
+    }
+
+    fn request_slots(
+        &mut self,
+        shape: &SlotShape,
+        vectors: &[&[u64]],
+        _prg: &mut Prg,
+    ) -> Result<Vec<u8>, ProtocolError> {
+        let reduced: Vec<u64> =
+            vectors.concat().iter().map(|&word| shape.ring().reduce(word)).collect();
+        Ok(padded(pack(shape.ring(), &reduced), shape.request_bytes()))
+    }
+
+    fn reply_slots(
+        &mut self,
+        shape: &SlotShape,
+        request: &[u8],
+        vectors: &[&[u64]],
+        prg: &mut Prg,
+    ) -> Result<(Vec<u8>, Vec<u64>), ProtocolError> {
+        let ring = shape.ring();
+        let theirs = content(ring, request, shape.terms() * shape.count())?;
+        let mut sums = vec![0; shape.count()];
+        for (theirs, own) in theirs.chunks_exact(shape.count()).zip(vectors) {
+            let products = theirs.iter().zip(*own).map(|(&a, &b)| ring.mul(a, b));
+            sums.iter_mut().zip(products).for_each(|(sum, product)| *sum = ring.add(*sum, product));
+        }
+        let share = prg.words(sums.len(), ring.mask());
+        let reply = crate::local::subtract(ring, &sums, &share);
+        Ok((padded(pack(ring, &reply), shape.reply_bytes()), share))
+    }
+
+    fn finish_slots(&mut self, shape: &SlotShape, reply: &[u8]) -> Result<Vec<u64>, ProtocolError> {
+        content(shape.ring(), reply, shape.count())
     }
 }
 
@@ -94,6 +128,6 @@ fn padded(mut message: Vec<u8>, bytes: usize) -> Vec<u8> {
     message
 }
 
-fn content(shape: &ProductShape, bytes: &[u8], count: usize) -> Result<Vec<u64>, ProtocolError> {
-    Ok(unpack(shape.ring(), &bytes[..shape.ring().packed_bytes(count)], count)?)
+fn content(ring: Ring, bytes: &[u8], count: usize) -> Result<Vec<u64>, ProtocolError> {
+    Ok(unpack(ring, &bytes[..ring.packed_bytes(count)], count)?)
 }

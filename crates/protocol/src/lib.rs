@@ -27,6 +27,7 @@ mod matrix_needs;
 mod max;
 mod mux;
 mod need;
+mod pairs;
 mod plan;
 mod prepare;
 mod product;

@@ -114,7 +114,12 @@ impl Need {
     /// Most thresholds of one [`Need::Leaves`]: a 128-bit hash holds eight 16-bit lanes, two per threshold.
     pub const LEAF_THRESHOLDS: usize = 4;
 
-    /// The COTs that it is made of.
+    /// Whether it is one of pairs or triples, which have two ways to be made.
+    pub(crate) fn is_pairs(&self) -> bool {
+        matches!(self, Self::SquarePairs { .. } | Self::Triples { .. })
+    }
+
+    /// The COTs that it is made of; of pairs and triples: unless ciphertexts make it.
     pub fn cots(&self) -> CotCount {
         match *self {
             Self::Ots { sender, count } => CotCount::one_way(sender, count),

@@ -4,6 +4,7 @@ use crate::cots::{CotBatch, OtSupply};
 use crate::gilboa::{Gilboa, Made};
 use crate::hidden::HiddenProducts;
 use crate::matrix_needs::{MadeMatrices, MatrixWork};
+use crate::pairs::{PairPlan, PairWork};
 use crate::wire::{Incoming, exchange, exchange_step};
 use crate::{CotCount, Need, ProtocolError, Store, WeightTable, convert};
 use degreespar_link::{Channel, Party, Schedule};
@@ -13,10 +14,10 @@ const GILBOA: &str = "gilboa";
 
 /// Makes the correlations of `needs` and puts them into the store, in order.
 ///
-/// 1. All requests for hidden products, client to server.
+/// 1. All requests for hidden products and for pairs on ciphertexts, client to server.
 /// 2. All COTs, in one batch.
-/// 3. All square pairs and triples, in one exchange.
-/// 4. All replies of hidden products.
+/// 3. The square pairs and triples that are made of COTs, in one exchange.
+/// 4. All replies: pairs, then hidden products.
 pub fn prepare(
     channel: &mut Channel,
     needs: &[Need],
@@ -28,34 +29,49 @@ pub fn prepare(
 ) -> Result<(), ProtocolError> {
     let party = channel.party();
     check_weights(needs, weights)?;
+    let plan = PairPlan::of(needs);
     let mut matrices = MatrixWork::draw(party, needs, prg)?;
+    let mut pairs = PairWork::draw(party, &plan, needs, prg);
     matrices.request(channel, products, prg)?; // step 1
-    let mut cots = ots.generate(channel, cot_count(needs))?; // step 2
+    pairs.request(channel, products, prg)?;
+    let mut cots = ots.generate(channel, cot_count_of(needs, &plan))?; // step 2
     put_converted(party, needs, &mut cots, store)?;
-    put_gilboa(channel, needs, &mut cots, prg, store)?; // step 3
+    let mut made = make_gilboa(channel, needs, &plan, &mut cots, prg)?; // step 3
     drop(cots); // much memory, and the replies may take long
+    made.extend(pairs.finish(channel, products, needs, prg)?); // step 4
+    put_made(needs, made, store);
     for (need, made) in matrices.finish(channel, products, weights, prg)? {
         match made {
             MadeMatrices::Linear(pair) => store.put_linear(need, pair),
             MadeMatrices::Triples(triples) => store.put_matrix_triples(need, triples),
-        } // step 4
+        }
     }
     Ok(())
 }
 
 /// The messages of [`prepare`], exactly.
 pub fn prepare_schedule(needs: &[Need], ots: &OtSupply) -> Result<Schedule, ProtocolError> {
-    let bytes = |sender| Gilboa::message_bytes(needs, sender);
+    let plan = PairPlan::of(needs);
+    let by_ot: Vec<Need> = plan.by_ot.iter().map(|&place| needs[place]).collect();
+    let bytes = |sender| Gilboa::message_bytes(&by_ot, sender);
     let (to_client, to_server) = (bytes(Party::Server), bytes(Party::Client));
     Ok(MatrixWork::request_schedule(needs)?
-        .then(ots.schedule(cot_count(needs)))
+        .then(plan.request_schedule())
+        .then(ots.schedule(cot_count_of(needs, &plan)))
         .then(exchange_step(GILBOA, to_client, to_server))
+        .then(plan.reply_schedule())
         .then(MatrixWork::reply_schedule(needs)?))
 }
 
 /// The COTs that the needs are made of.
 pub fn cot_count(needs: &[Need]) -> CotCount {
-    needs.iter().fold(CotCount::default(), |sum, need| sum.plus(need.cots()))
+    cot_count_of(needs, &PairPlan::of(needs))
+}
+
+fn cot_count_of(needs: &[Need], plan: &PairPlan) -> CotCount {
+    let takes_cots = |&(place, need): &(usize, &Need)| !need.is_pairs() || plan.is_by_ot(place);
+    let counted = needs.iter().enumerate().filter(takes_cots);
+    counted.fold(CotCount::default(), |sum, (_, need)| sum.plus(need.cots()))
 }
 
 fn check_weights(needs: &[Need], weights: &WeightTable) -> Result<(), ProtocolError> {
@@ -92,22 +108,29 @@ fn put_converted(
     Ok(())
 }
 
-fn put_gilboa(
+fn make_gilboa(
     channel: &mut Channel,
     needs: &[Need],
+    plan: &PairPlan,
     cots: &mut CotBatch,
     prg: &mut Prg,
-    store: &mut Store,
-) -> Result<(), ProtocolError> {
+) -> Result<Vec<(usize, Made)>, ProtocolError> {
     let party = channel.party();
-    let (gilboa, message) = Gilboa::send(party, needs, cots, prg)?;
-    let expected = Gilboa::message_bytes(needs, party.peer());
+    let needs: Vec<Need> = plan.by_ot.iter().map(|&place| needs[place]).collect();
+    let (gilboa, message) = Gilboa::send(party, &needs, cots, prg)?;
+    let expected = Gilboa::message_bytes(&needs, party.peer());
     let reply = exchange(channel, GILBOA, message, expected)?;
-    for (need, made) in gilboa.finish(cots, prg, &mut Incoming::new(GILBOA, &reply))? {
+    let made = gilboa.finish(cots, prg, &mut Incoming::new(GILBOA, &reply))?;
+    Ok(plan.by_ot.iter().copied().zip(made).collect())
+}
+
+/// Pairs and triples in the order of the window, whatever they are made of.
+fn put_made(needs: &[Need], mut made: Vec<(usize, Made)>, store: &mut Store) {
+    made.sort_unstable_by_key(|(place, _)| *place);
+    for (place, made) in made {
         match made {
-            Made::Squares(pairs) => store.put_square_pairs(need, pairs),
-            Made::Triples(triples) => store.put_triples(need, triples),
+            Made::Squares(pairs) => store.put_square_pairs(needs[place], pairs),
+            Made::Triples(triples) => store.put_triples(needs[place], triples),
         }
     }
-    Ok(())
 }

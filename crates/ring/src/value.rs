@@ -3,7 +3,7 @@
 use crate::RingError;
 
 /// Integers modulo 2^bits. Elements are `u64` words below 2^bits.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Ring {
     bits: u32,
 }

@@ -109,6 +109,9 @@ pub struct SlotShape {
 }
 
 impl SlotShape {
+    /// A batch of up to so many products costs as much as one of so many.
+    pub const SLOTS: usize = DIMENSION;
+
     /// `count` sums of `terms` products mod 2^l; refuses empty and outsized batches, and rings that no set masks.
     pub fn new(count: usize, terms: usize, ring: Ring) -> Result<Self, LatticeError> {
         if count == 0 || terms == 0 {

@@ -3,9 +3,10 @@
 use super::harness::{Outcome, Tested, WIDTHS, check_recording, in_two_threads, prepared};
 use crate::bits::{unpack_plane, xor};
 use crate::correlation::{AndPairs, Leaves, SquarePairs, Triples};
+use crate::pairs::PairPlan;
 use crate::{Need, Store, WeightTable};
 use degreespar_link::{Channel, Party, memory};
-use degreespar_ring::Ring;
+use degreespar_ring::{Ring, RingError};
 use std::collections::BTreeSet;
 
 /// Both parties' stores for the same needs.
@@ -26,30 +27,74 @@ fn both<T>(stores: &mut [Store; 2], take: impl Fn(&mut Store) -> Outcome<T>) -> 
     Ok([take(server)?, take(client)?])
 }
 
+/// Takes square pairs and triples in the order of the needs and checks that they hold.
+fn check_pairs(needs: &[Need]) -> Tested {
+    let mut stores = stores(needs)?;
+    for &need in needs {
+        match need {
+            Need::SquarePairs { ring, .. } => check_squares(&mut stores, need, ring)?,
+            Need::Triples { ring, .. } => check_triples(&mut stores, need, ring)?,
+            _ => return Err("neither squares nor triples".into()),
+        }
+    }
+    Ok(())
+}
+
+fn sum(ring: Ring, server: &[u64], client: &[u64]) -> Vec<u64> {
+    assert_eq!(server.len(), client.len());
+    server.iter().zip(client).map(|(&s, &c)| ring.add(s, c)).collect()
+}
+
+fn check_squares(stores: &mut [Store; 2], need: Need, ring: Ring) -> Tested {
+    let [s, c]: [SquarePairs; 2] = both(stores, |store| Ok(store.take_square_pairs(need)?))?;
+    let (a, square) = (sum(ring, &s.a, &c.a), sum(ring, &s.square, &c.square));
+    assert!(a.iter().zip(&square).all(|(&a, &square)| ring.mul(a, a) == square));
+    assert!(a.iter().collect::<BTreeSet<_>>().len() > 70, "a must be random");
+    assert!(top_bit_varies(ring, &s.a) && top_bit_varies(ring, &c.a));
+    Ok(())
+}
+
+fn check_triples(stores: &mut [Store; 2], need: Need, ring: Ring) -> Tested {
+    let [s, c]: [Triples; 2] = both(stores, |store| Ok(store.take_triples(need)?))?;
+    let (a, b) = (sum(ring, &s.a, &c.a), sum(ring, &s.b, &c.b));
+    let product = sum(ring, &s.product, &c.product);
+    assert!((0..a.len()).all(|i| ring.mul(a[i], b[i]) == product[i]));
+    assert!(top_bit_varies(ring, &a) && top_bit_varies(ring, &b));
+    Ok(())
+}
+
 #[test]
 fn pairs_and_triples_hold_in_every_width() -> Tested {
     for bits in WIDTHS {
         let ring = Ring::new(bits)?;
         let squares = Need::SquarePairs { ring, count: 101 };
-        let triples = Need::Triples { ring, count: 77 };
-        let mut stores = stores(&[squares, triples, squares])?;
-        let sum = |x: &[&Vec<u64>; 2]| -> Vec<u64> {
-            x[0].iter().zip(x[1]).map(|(&x0, &x1)| ring.add(x0, x1)).collect()
-        };
-        for _ in 0..2 {
-            let [s, c]: [SquarePairs; 2] = both(&mut stores, |s| s.take_square_pairs(squares))?;
-            let (a, square) = (sum(&[&s.a, &c.a]), sum(&[&s.square, &c.square]));
-            assert!(a.iter().zip(&square).all(|(&a, &square)| ring.mul(a, a) == square));
-            assert!(a.iter().collect::<BTreeSet<_>>().len() > 70, "a must be random");
-            assert!(top_bit_varies(ring, &s.a) && top_bit_varies(ring, &c.a));
-        }
-        let [s, c]: [Triples; 2] = both(&mut stores, |s| s.take_triples(triples))?;
-        let (a, b) = (sum(&[&s.a, &c.a]), sum(&[&s.b, &c.b]));
-        let product = sum(&[&s.product, &c.product]);
-        assert!((0..77).all(|i| ring.mul(a[i], b[i]) == product[i]));
-        assert!(top_bit_varies(ring, &a) && top_bit_varies(ring, &b));
+        check_pairs(&[squares, Need::Triples { ring, count: 77 }, squares])?;
     }
     Ok(())
+}
+
+/// Large batches of several widths are joined on ciphertexts; small ones and the widest rings beside them are of OTs.
+#[test]
+fn pairs_of_ciphertexts_and_of_ots_come_in_the_order_of_the_needs() -> Tested {
+    let squares = |bits, count| -> Result<Need, RingError> {
+        Ok(Need::SquarePairs { ring: Ring::new(bits)?, count })
+    };
+    let triples = |bits, count| -> Result<Need, RingError> {
+        Ok(Need::Triples { ring: Ring::new(bits)?, count })
+    };
+    let needs = [
+        squares(28, 5000)?,
+        squares(64, 120)?,
+        squares(30, 3000)?,
+        triples(34, 9000)?,
+        squares(37, 7000)?,
+        triples(64, 101)?,
+        triples(37, 7001)?,
+        triples(20, 103)?,
+    ];
+    let plan = PairPlan::of(&needs);
+    assert_eq!(plan.by_ot, [1, 5, 7]);
+    check_pairs(&needs)
 }
 
 fn top_bit_varies(ring: Ring, values: &[u64]) -> bool {

@@ -121,6 +121,44 @@ fn a_program_over_the_real_layers_equals_plain_integers_twice() -> Tested {
     Ok(())
 }
 
+#[test]
+fn squares_and_products_of_ciphertexts_equal_plain_integers() -> Tested {
+    let (narrow, wide) = (Ring::new(29)?, Ring::new(37)?);
+    let (square, product) =
+        (Square { ring: narrow, count: 8000 }, Product { ring: wide, count: 8000 });
+    let mut plan = Plan::default();
+    plan.add(&square);
+    plan.add(&product);
+    assert_eq!(crate::cot_count(plan.needs()), crate::CotCount::default(), "no OT is needed");
+    let mut data = Data::new(51);
+    let (x, y) = (data.narrow(8000), data.narrow(8000));
+    let wide_values = |values: &[i16]| values.iter().map(|&v| i64::from(v)).collect::<Vec<_>>();
+    let (x, y) = (wide_values(&x), wide_values(&y));
+    let (xs, xw, yw) =
+        (data.share_signed(narrow, &x), data.share_signed(wide, &x), data.share_signed(wide, &y));
+    let (server, client) = memory::channels();
+    let one = |channel: Channel| -> Outcome<[Vec<u64>; 2]> {
+        let mut session = Session::new(channel)?;
+        let declared = session.prepare_schedule(plan.needs())?;
+        session.record();
+        session.prepare(plan.needs())?;
+        check_recording(&session.take_recording(), &declared);
+        let place = usize::from(!session.party().is_server());
+        session.run(|context| {
+            let squares = square.run(context, &xs[place])?;
+            Ok([squares, product.run(context, &xw[place], &yw[place])?])
+        })
+    };
+    let (server, client) = in_two_threads(|| one(server), || one(client));
+    let ([s0, p0], [s1, p1]) = (server?, client?);
+    let squares = open_signed(narrow, &[s0, s1]);
+    let products = open_signed(wide, &[p0, p1]);
+    // 16-bit values: squares wrap in 29 bits, products do not in 37
+    let wrapped = |value: i64| narrow.decode(narrow.encode(value));
+    assert!((0..8000).all(|i| squares[i] == wrapped(x[i] * x[i]) && products[i] == x[i] * y[i]));
+    Ok(())
+}
+
 fn check_answer(answer: &[i64], relu: &[[i64; 2]]) {
     let (squares, rest) = answer.split_at(ROWS * COLS);
     let (gram, scaled) = rest.split_at(ROWS * ROWS);
