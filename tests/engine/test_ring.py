@@ -15,9 +15,10 @@ def test_signed_undoes_encode(bits: int, data: st.DataObject) -> None:
 
 
 @given(st.floats(2**-10, 2**20), st.integers(0, 30))
-def test_a_bound_itself_keeps_the_headroom(bound: float, frac_bits: int) -> None:
+def test_what_is_below_a_bound_keeps_the_headroom(bound: float, frac_bits: int) -> None:
     bits = required_bits(bound, frac_bits)
-    assert bound * 2.0**frac_bits < 2.0 ** (bits - 2)
+    assert bound * 2.0**frac_bits <= 2.0 ** (bits - 2)
+    assert bits == 3 or bound * 2.0**frac_bits > 2.0 ** (bits - 3)
 
 
 @pytest.mark.parametrize("bound", [0.0, -1.0, float("nan")])

@@ -1,6 +1,6 @@
 """Public bounds of activations: ring widths and the ranges of reciprocals follow from them.
 
-A bound is the largest |value| in real units that calibration allows for, a power of two.
+A bound is a power of two that |value|, in real units, stays below: calibration leaves a margin.
 """
 
 from __future__ import annotations

@@ -1,5 +1,6 @@
 """Arrays of ring elements: `uint64` words below 2^bits, two's complement for signed values."""
 
+import math
 from typing import TypeAlias
 
 import numpy as np
@@ -31,14 +32,17 @@ def signed(words: Words, bits: int) -> Integers:
 
 
 def required_bits(bound: float, frac_bits: int) -> int:
-    """Narrowest ring in which |value| <= bound leaves the headroom that every bounded primitive needs.
+    """Narrowest ring in which |value| < bound leaves the headroom that every bounded primitive needs.
 
-    The rule is |x| < 2^(bits-2) for the integer x = value * 2^frac_bits, also when value = bound.
+    The rule is |x| < 2^(bits-2) for the integer x = value * 2^frac_bits. A power of two as bound must
+    not be reached: calibrated bounds are powers of two with a margin, and one bit less is worth it.
     """
     if not bound > 0:
         raise ValueError(f"a bound is positive, not {bound}")
-    _, exponent = np.frexp(bound)  # bound < 2^exponent
-    return max(int(exponent) + frac_bits + 2, 3)
+    mantissa, exponent = math.frexp(bound)
+    if mantissa == 0.5:
+        exponent -= 1
+    return max(exponent + frac_bits + 2, 3)
 
 
 def exact_matmul(left: Integers, right: Integers) -> Words:

@@ -7,8 +7,10 @@ from degreespar.program.units import (
     ACTIVATION_FRAC,
     DEVIATION_FRAC,
     MEAN_FACTOR_FRAC,
+    NARROW_SQUARE_BITS,
     VARIANCE_FRAC,
     VARIANCE_SUM_FRAC,
+    factor_frac,
 )
 
 
@@ -20,9 +22,8 @@ def layer_norm(ops: Ops, x: Secret, variance: tuple[float, float], epsilon: floa
     total = ops.sum(x, axis=-1, bound=width * x.bound)
     mean = ops.scale(total, 1 / width, MEAN_FACTOR_FRAC, ACTIVATION_FRAC)
     deviation = ops.subtract(x, layout.part(mean, slice(None), None), bound=2 * x.bound)
-    squares = ops.square(
-        ops.rescale(deviation, VARIANCE_FRAC), bound=width * high, frac_bits=2 * VARIANCE_FRAC
-    )
+    frac = factor_frac(width * high, VARIANCE_FRAC, NARROW_SQUARE_BITS)
+    squares = ops.square(ops.rescale(deviation, frac), bound=width * high, frac_bits=2 * frac)
     spread = ops.scale(
         ops.sum(squares, axis=-1, bound=width * high), 1 / width, MEAN_FACTOR_FRAC, VARIANCE_SUM_FRAC
     )

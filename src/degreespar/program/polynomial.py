@@ -32,9 +32,14 @@ def _degree4(ops: Ops, t: Secret, p: GeluPolynomial, bound: float) -> Secret:
     c0, c1, c2, c3, c4 = p.coefficients
     a = c3 / (2 * c4)
     squared = _squared(ops, t, p)
-    u = _sum(ops, [(squared, 1.0), (t, a)], 0.0, bound=max(a * a / 4, p.edge * abs(p.edge + a)))
-    again = ops.square(u, bound=u.bound**2, frac_bits=ACTIVATION_FRAC)
-    return _sum(ops, [(again, c4), (squared, c2 - c4 * a * a), (t, c1)], c0, bound)
+    # u = t^2 + a t, moved to the middle of what it takes between 0 and the edge: a narrower square.
+    ends = (-a * a / 4, 0.0, p.edge * (p.edge + a))
+    middle, radius = -(max(ends) + min(ends)) / 2, (max(ends) - min(ends)) / 2
+    moved = _sum(ops, [(squared, 1.0), (t, a)], middle, bound=radius + 2.0**-ACTIVATION_FRAC)
+    again = ops.square(moved, bound=moved.bound**2, frac_bits=ACTIVATION_FRAC)
+    # c4 u^2 = c4 (moved - middle)^2, whose mixed term and constant go to the others.
+    rest = [(squared, c2 - c4 * (a * a + 2 * middle)), (t, c1 - 2 * c4 * middle * a)]
+    return _sum(ops, [(again, c4), *rest], c0 - c4 * middle * middle, bound)
 
 
 def _degree6(ops: Ops, t: Secret, p: GeluPolynomial, bound: float) -> Secret:

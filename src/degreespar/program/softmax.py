@@ -15,14 +15,16 @@ from degreespar.engine.secret import Secret
 from degreespar.numerics.exponential import EXPONENTIAL, OFF
 from degreespar.program.units import (
     ACTIVATION_FRAC,
-    EXPONENTIAL_FRAC,
     PROBABILITY_FRAC,
     RECIPROCAL_FRAC,
     THRESHOLD_FRAC,
+    exponential_frac,
 )
 
 LEAST_ROW_SUM = 0.5
 """The row maximum adds exactly 1; fuzzy cut-offs at n = 0 can take a little away."""
+ABOVE_ONE = 1.0 + 2.0**-10
+"""A bound of powers, which reach 1."""
 
 
 def attend(ops: Ops, scores: Secret, values: Secret, squarings: IntGrid, bound: float) -> Secret:
@@ -33,11 +35,12 @@ def attend(ops: Ops, scores: Secret, values: Secret, squarings: IntGrid, bound: 
     """
     ops.part("softmax")
     keys = scores.shape[-1]
-    weights = ops.rescale(exponentials(ops, scores, squarings), PROBABILITY_FRAC)
-    reach = keys * values.bound
+    weights = exponentials(ops, scores, squarings)
+    # A row's mixture is its sum times its context, and each value times at most the number of keys.
+    reach = keys * min(values.bound, bound)
     product_bits = required_bits(reach, PROBABILITY_FRAC + values.frac_bits)
-    weights = ops.at(weights, max(product_bits, required_bits(keys, PROBABILITY_FRAC)))
-    row_sums = ops.sum(weights, axis=-1, bound=keys)
+    weights = ops.at(weights, max(product_bits, required_bits(keys * ABOVE_ONE, PROBABILITY_FRAC)))
+    row_sums = ops.sum(weights, axis=-1, bound=keys * ABOVE_ONE)
     share = ops.reciprocal(row_sums, LEAST_ROW_SUM, keys, RECIPROCAL_FRAC)
     ops.part("attention")
     mixed = ops.matmul(weights, values, bound=reach, frac_bits=ACTIVATION_FRAC)
@@ -59,18 +62,18 @@ def exponentials(ops: Ops, scores: Secret, squarings: IntGrid) -> Secret:
 
 
 def exponential(ops: Ops, z: Secret, squarings: int) -> Secret:
-    """(1 + z / 2^n)^(2^n) for z <= 0, and 0 below the cut-off; units of 2^-EXPONENTIAL_FRAC.
+    """(1 + z / 2^n)^(2^n) for z <= 0, and 0 below the cut-off; units of 2^-PROBABILITY_FRAC.
 
     The cut comes first: from there on every value is within [-1, 1], and the rings stay narrow.
     """
     (cut,) = ops.less_than(z, (EXPONENTIAL[squarings].cutoff,), THRESHOLD_FRAC)
     near = ops.assume(ops.halve(z, squarings), 2.0)
-    near = ops.rescale(near, min(near.frac_bits, EXPONENTIAL_FRAC))
-    base = ops.add_public(near, 1.0, bound=1.0)
-    power = ops.mask(ops.negate_bits(cut), base, bound=1.0)
-    for _ in range(squarings):
-        power = ops.square(power, bound=1.0, frac_bits=EXPONENTIAL_FRAC)
-    return ops.refine(power, EXPONENTIAL_FRAC)
+    near = ops.rescale(near, min(near.frac_bits, exponential_frac(squarings)))
+    base = ops.add_public(near, 1.0, bound=ABOVE_ONE)
+    power = ops.mask(ops.negate_bits(cut), base, bound=ABOVE_ONE)
+    for left in reversed(range(squarings)):
+        power = ops.square(power, bound=ABOVE_ONE, frac_bits=exponential_frac(left))
+    return ops.refine(power, PROBABILITY_FRAC)
 
 
 def _entries_in_play(scores: Secret, squarings: IntGrid) -> Secret:

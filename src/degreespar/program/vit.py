@@ -18,7 +18,13 @@ from degreespar.engine.secret import Secret
 from degreespar.program.gelu import gelu_by_pattern
 from degreespar.program.norm import layer_norm
 from degreespar.program.softmax import attend
-from degreespar.program.units import ACTIVATION_FRAC, INPUT_FRAC
+from degreespar.program.units import (
+    ACTIVATION_FRAC,
+    INPUT_FRAC,
+    NARROW_MATRIX_BITS,
+    SCORE_FACTOR_FRAC,
+    factor_frac,
+)
 
 INPUT_BOUND = 16.0
 """|normalised pixel|: a client refuses a picture beyond it."""
@@ -101,6 +107,8 @@ class VitProgram:
         )
         query = layout.part(query, slice(0, queries), slice(None))
         ops.part("attention")
+        frac = factor_frac(bounds.scores, SCORE_FACTOR_FRAC, NARROW_MATRIX_BITS)
+        query, key = ops.rescale(query, frac), ops.rescale(key, frac)
         scores = ops.matmul(query, layout.swap(key, -1, -2), bounds.scores, ACTIVATION_FRAC)
         grid = _first_rows(policy.squarings, queries)
         context = attend(ops, scores, value, grid, bounds.context)

@@ -38,7 +38,7 @@ impl SlotSecret {
     /// One chunk of a vector modulo the `index`-th plaintext prime, encrypted: the body by values.
     ///
     /// The random half is given by values. The scaled coefficient's fraction is rounded up as often as it says, so
-    /// that the rounding is an error of mean 0 whatever the entries are (t is 2^plain_bits up to a part of 2^-27).
+    /// that the rounding is an error of mean 0 whatever the entries are (t is 2^plain_bits up to a part of 2^-28).
     fn encrypt(
         &self,
         set: &SlotSet,

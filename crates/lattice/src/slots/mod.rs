@@ -39,7 +39,8 @@ const MOST_TERMS: usize = 2;
 /// Least statistical distance, as -log2 and per entry, between masked products of different entries.
 const MASKING_BITS: u32 = 40;
 
-/// Primes of the ciphertexts and of the plaintexts, each 1 modulo 2^14 and a little below its power of two.
+/// Primes of the ciphertexts, each a little below 2^prime_bits, and of the plaintexts, a little above 2^plain_bits; all are
+/// 1 modulo 2^14.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct SlotSet {
     pub(crate) primes: &'static [u64],
@@ -52,7 +53,7 @@ pub(crate) struct SlotSet {
 pub(crate) const NARROW: SlotSet = SlotSet {
     primes: &[0x3_ffff_ffff_c001, 0x3_ffff_fffc_c001, 0x3_ffff_ffef_4001],
     prime_bits: 50,
-    plain: [0x1_ffff_fff7_4001, 0x1_ffff_fff6_8001],
+    plain: [0x2_0000_000a_4001, 0x2_0000_000b_0001],
     plain_bits: 49,
 };
 
@@ -60,7 +61,7 @@ pub(crate) const NARROW: SlotSet = SlotSet {
 pub(crate) const WIDE: SlotSet = SlotSet {
     primes: &[0x7ff_fffd_8001, 0x7ff_fffc_8001, 0x7ff_fffa_8001, 0x7ff_fff6_8001],
     prime_bits: 43,
-    plain: [0xfff_ffff_ffff_c001, 0xfff_ffff_fffe_8001],
+    plain: [0x1000_0000_0002_4001, 0x1000_0000_0005_4001],
     plain_bits: 60,
 };
 
@@ -90,12 +91,17 @@ impl SlotSet {
     /// Whether a uniform mask below T hides a sum of `terms` products of signed `bits`-bit entries, which is at most
     /// terms * 2^(2 bits - 2): shifting the mask by it changes its distribution by at most that part of T.
     fn masks(&self, bits: u32, terms: usize) -> bool {
-        2 * bits - 2 + terms.next_power_of_two().ilog2() + MASKING_BITS < 2 * self.plain_bits
+        2 * bits - 2 + terms.next_power_of_two().ilog2() + MASKING_BITS <= 2 * self.plain_bits
+    }
+
+    /// log2 of the deviation of a reply's noise before the flood, all coefficients at their largest, t / 2.
+    pub(crate) fn noise_bits(&self, terms: usize) -> f64 {
+        noise_bits(DIMENSION, self.plain_bits, DIMENSION * terms)
     }
 
     /// Whether the flood hides the server's entries.
     fn floods(&self, terms: usize) -> bool {
-        flood_hides(self.flood_bits(), noise_bits(DIMENSION, self.plain_bits, DIMENSION * terms))
+        flood_hides(self.flood_bits(), self.noise_bits(terms))
     }
 }
 

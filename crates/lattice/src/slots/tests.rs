@@ -6,7 +6,6 @@ use super::{DIMENSION, NARROW, SETS, SlotShape};
 use crate::LatticeError;
 use crate::fraction::Lift;
 use crate::keys::KeyPair;
-use crate::parameters::noise_bits;
 use crate::tests::{parties, random_matrix, rng};
 use degreespar_ring::Ring;
 use rand_core::RngCore;
@@ -65,10 +64,10 @@ fn sets_reach_as_far_as_their_plaintexts() -> Outcome {
     let set = |terms, bits| {
         Ok::<_, LatticeError>(SlotShape::new(1, terms, Ring::new(bits).expect("a ring"))?.set())
     };
-    assert_eq!((set(1, 29)?, set(1, 30)?, set(2, 28)?, set(2, 29)?), (0, 1, 0, 0));
-    assert_eq!((set(1, 40)?, set(2, 40)?), (1, 1));
+    assert_eq!((set(1, 30)?, set(1, 31)?, set(2, 29)?, set(2, 30)?), (0, 1, 0, 1));
+    assert_eq!((set(1, 41)?, set(2, 40)?), (1, 1));
     let refused = |bits| LatticeError::NoParameters { bits, inner: 1 };
-    assert_eq!(set(1, 41), Err(refused(41)));
+    assert_eq!(set(1, 42), Err(refused(42)));
     assert_eq!(set(1, 64), Err(refused(64)));
     Ok(())
 }
@@ -83,7 +82,7 @@ fn sizes_around_a_polynomial_are_exact() -> Outcome {
 
 #[test]
 fn edge_values_are_exact() -> Outcome {
-    for (terms, bits) in [(1, 8), (1, 29), (2, 29), (1, 40), (2, 40)] {
+    for (terms, bits) in [(1, 8), (1, 30), (2, 29), (1, 41), (2, 40)] {
         let shape = shape(25, terms, bits);
         let ring = shape.ring();
         let edges = [0, 1, ring.mask(), 1 << (bits - 1), (1 << (bits - 1)) - 1];
@@ -155,7 +154,7 @@ fn every_set_masks_floods_and_stays_within_128_bits() {
             assert_eq!(prime % (2 * DIMENSION as u64), 1);
         }
         assert!(set.primes.iter().all(|prime| prime >> (set.prime_bits - 1) == 1));
-        assert!(set.plain.iter().all(|prime| prime >> (set.plain_bits - 1) == 1));
+        assert!(set.plain.iter().all(|prime| prime >> set.plain_bits == 1));
         // the mask's interval [reach, T - reach) and 40 bits of it
         assert!(set.masks(29, 2) && !set.masks(41, 2));
     }
@@ -189,8 +188,7 @@ fn noise_before_the_flood_is_what_the_hiding_bound_assumes() {
         let errors = (0..DIMENSION).map(|x| lift.coefficient(&phase, x) as i128 as f64);
         let errors: Vec<f64> = errors.collect();
         let square = errors.iter().map(|e| e * e).sum::<f64>() / errors.len() as f64;
-        let (measured, declared) =
-            (square.sqrt().log2(), noise_bits(DIMENSION, set.plain_bits, DIMENSION));
+        let (measured, declared) = (square.sqrt().log2(), set.noise_bits(1));
         assert!(measured < declared + 0.1, "2^{measured} above the declared 2^{declared}");
         assert!(measured > declared - 1.0, "2^{measured}: the measurement misses the noise");
     }

@@ -46,7 +46,7 @@ fn sum(ring: Ring, server: &[u64], client: &[u64]) -> Vec<u64> {
 }
 
 fn check_squares(stores: &mut [Store; 2], need: Need, ring: Ring) -> Tested {
-    let [s, c]: [SquarePairs; 2] = both(stores, |store| Ok(store.take_square_pairs(need)?))?;
+    let [s, c]: [SquarePairs; 2] = both(stores, |store| store.take_square_pairs(need))?;
     let (a, square) = (sum(ring, &s.a, &c.a), sum(ring, &s.square, &c.square));
     assert!(a.iter().zip(&square).all(|(&a, &square)| ring.mul(a, a) == square));
     assert!(a.iter().collect::<BTreeSet<_>>().len() > 70, "a must be random");
@@ -55,7 +55,7 @@ fn check_squares(stores: &mut [Store; 2], need: Need, ring: Ring) -> Tested {
 }
 
 fn check_triples(stores: &mut [Store; 2], need: Need, ring: Ring) -> Tested {
-    let [s, c]: [Triples; 2] = both(stores, |store| Ok(store.take_triples(need)?))?;
+    let [s, c]: [Triples; 2] = both(stores, |store| store.take_triples(need))?;
     let (a, b) = (sum(ring, &s.a, &c.a), sum(ring, &s.b, &c.b));
     let product = sum(ring, &s.product, &c.product);
     assert!((0..a.len()).all(|i| ring.mul(a[i], b[i]) == product[i]));
