@@ -66,9 +66,10 @@ def run_layer(
     """One encoder layer of the geometry between two processes at the two places (server, client)."""
     addresses = [f"{place.address}:{port}" for place, port in zip(places, PORTS, strict=True)]
     sizes = (geometry.tokens, geometry.width, geometry.heads, geometry.ffn_widths[0], squarings)
+    # -I: the script's own folder holds a module named spu (this one), which must not hide the package.
     parties = [
         subprocess.Popen(
-            [*place.prefix, str(python), str(SCRIPT), str(rank), *addresses, *map(str, sizes)],
+            [*place.prefix, str(python), "-I", str(SCRIPT), str(rank), *addresses, *map(str, sizes)],
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,
             text=True,
