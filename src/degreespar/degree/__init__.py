@@ -1,7 +1,7 @@
 """Degree space: the degree of every nonlinear function of a model, and its public bounds."""
 
 from degreespar.degree.bounds import LayerBounds, ModelBounds
-from degreespar.degree.errors import PolicyError
+from degreespar.degree.errors import PolicyError, PriceError
 from degreespar.degree.grid import IntGrid
 from degreespar.degree.policy import (
     GELU_STATES,
@@ -19,4 +19,5 @@ __all__ = [
     "LayerPolicy",
     "ModelBounds",
     "PolicyError",
+    "PriceError",
 ]

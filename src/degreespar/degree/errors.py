@@ -12,6 +12,10 @@ class PolicyError(DegreeSparError):
     """A degree policy that no program can run; the sentence names the place."""
 
 
+class PriceError(DegreeSparError):
+    """Prices that are not what they must be; the sentence names the place."""
+
+
 @contextmanager
 def placed(where: str) -> Iterator[None]:
     """Puts the place before the sentence of an error from inside."""
