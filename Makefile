@@ -78,7 +78,7 @@ bench: setup ## measures primitives and a ViT-S layer on this machine and append
 
 lock: | $(UV) ## refreshes locks/ from pyproject.toml
 	$(UV) pip compile --quiet --universal --python-version 3.10 --generate-hashes --no-header --no-emit-index-url --group build pyproject.toml -o locks/base.txt
-	$(UV) pip compile --quiet --universal --python-version 3.10 --generate-hashes --no-header --no-emit-index-url --group build --group dev --extra train pyproject.toml -o locks/dev.txt
+	$(UV) pip compile --quiet --universal --python-version 3.10 --generate-hashes --no-header --no-emit-index-url --group build --group dev --extra train --extra report pyproject.toml -o locks/dev.txt
 
 clean: ## removes what the verbs above made
 	rm -rf $(VENV) $(TOOLS) target demo-run

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from degreespar.artifact import VitGeometry
 from degreespar.cli.arguments import new_command, positive_count
 from degreespar.cli.console import Console
-from degreespar.cli.training_extra import training_extra
+from degreespar.cli.extras import extra
 from degreespar.degree import GELU_STATES, SQUARINGS_STATES
 from degreespar.party.pictures import Pixels, read_pictures
 
@@ -45,7 +45,7 @@ def add(commands: "Commands") -> None:
 
 def run(options: argparse.Namespace, console: Console) -> None:
     """Loads, calibrates, folds, quantises and writes."""
-    with training_extra("export"):
+    with extra("train", "export"):
         from degreespar.models import load_checkpoint
         from degreespar.training import export_artifact, uniform_policy
     checkpoint = load_checkpoint(options.checkpoint)
@@ -65,7 +65,7 @@ def run(options: argparse.Namespace, console: Console) -> None:
 def _calibration(options: argparse.Namespace, geometry: VitGeometry) -> Pixels:
     if options.pictures:
         return read_pictures(options.pictures, geometry)
-    with training_extra("export"):
+    with extra("train", "export"):
         from degreespar.training import load_fashion_mnist
     training, _ = load_fashion_mnist(options.data)
     pixels: Pixels = training.pixels[: options.limit].transpose(0, 2, 3, 1)

@@ -13,7 +13,7 @@ from degreespar.artifact import VitGeometry, read_client, read_server
 from degreespar.bench.rows import append, measured
 from degreespar.cli.arguments import add_model, add_row, new_command, positive_count
 from degreespar.cli.console import Console
-from degreespar.cli.training_extra import training_extra
+from degreespar.cli.extras import extra
 from degreespar.errors import DegreeSparError
 from degreespar.party.oracle import Oracle, Scores
 from degreespar.party.pictures import Pixels, read_pictures, to_patches
@@ -87,7 +87,7 @@ def _inputs(options: argparse.Namespace, geometry: VitGeometry) -> _Inputs:
     if options.pictures:
         names = [str(path) for path in options.pictures]
         return _Inputs(read_pictures(options.pictures, geometry), None, names)
-    with training_extra("reading IDX data"):
+    with extra("train", "reading IDX data"):
         from degreespar.training import load_fashion_mnist
     training, test = load_fashion_mnist(options.data)
     chosen = training if options.split == "train" else test
@@ -104,7 +104,7 @@ def _accuracy(name: str, scores: Scores, inputs: _Inputs) -> dict[str, float]:
 
 
 def _against_float(folder: Path, inputs: _Inputs, scores: Scores) -> dict[str, float]:
-    with training_extra("--checkpoint"):
+    with extra("train", "--checkpoint"):
         import torch
 
         from degreespar.models import load_checkpoint
