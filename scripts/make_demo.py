@@ -3,6 +3,10 @@
     PYTHONPATH=src python3 scripts/make_demo.py --data carry/fashion-mnist --run runs/demo --name w96l4p4
 
 This is the one place that looks at the test set; it appends the rows of kind train.final to results/.
+
+    PYTHONPATH=src python3 scripts/make_demo.py --data carry/fashion-mnist --artifacts-only
+
+exports the committed checkpoints of demo/ again: when the artifact's format changes, its weights do not.
 """
 
 from __future__ import annotations
@@ -20,7 +24,8 @@ from safetensors.torch import load_file
 
 from degreespar.artifact import VitGeometry
 from degreespar.bench.rows import Row, append, measured
-from degreespar.models import Checkpoint, Normalisation, Vit, save_checkpoint
+from degreespar.degree import DegreePolicy
+from degreespar.models import Checkpoint, Normalisation, Vit, load_checkpoint, save_checkpoint
 from degreespar.training import LoadedPictures, accuracy, export_artifact, load_fashion_mnist, uniform_policy
 from degreespar.training.data import FASHION_MNIST_LABELS, Pictures
 
@@ -55,6 +60,9 @@ by `scripts/train_demo.py`; everything in this folder, this page too, is written
 
 def main() -> None:
     options = read_options()
+    if options.artifacts_only:
+        export_again(options.out, load_fashion_mnist(options.data)[0])
+        return
     record = json.loads((options.run / f"{options.name}.json").read_text())
     tensors = load_file(str(options.run / f"{options.name}.safetensors"))
     training, test = load_fashion_mnist(options.data)
@@ -81,14 +89,9 @@ def build_variant(
     suffix, stage, squarings, gelu_order = variant
     checkpoint = read_stage(record, tensors, stage)
     save_checkpoint(out / f"checkpoint{suffix}", checkpoint)
-    policy = uniform_policy(checkpoint.model.geometry, squarings, gelu_order)
-    device = torch.device("cpu")
-    chosen = np.random.default_rng(0).permutation(len(training))[:CALIBRATION_PICTURES]
-    calibration = LoadedPictures.of(training.take(chosen), checkpoint.normalisation, device)
-    batches = (pixels for pixels, _ in calibration.batches(1000))
+    policy, digest = export_variant(out, checkpoint, variant, training)
     name = f"fashion-mnist-vit{suffix}"
-    digest = export_artifact(out / f"model{suffix}", name, checkpoint, policy, batches)
-    loaded = LoadedPictures.of(test, checkpoint.normalisation, device)
+    loaded = LoadedPictures.of(test, checkpoint.normalisation, torch.device("cpu"))
     checkpoint.model.use(policy)
     metrics = {
         "held_out_accuracy": held_out_accuracy(record, stage, squarings, gelu_order),
@@ -101,6 +104,26 @@ def build_variant(
     metrics["test_accuracy_exact_functions"] = accuracy(checkpoint.model, loaded)
     print(name, metrics, flush=True)
     return metrics
+
+
+def export_variant(
+    out: Path, checkpoint: Checkpoint, variant: tuple[str, str, int, int], training: Pictures
+) -> tuple[DegreePolicy, str]:
+    """Calibrate and write one variant's artifact; gives its policy, not yet calibrated, and its digest."""
+    suffix, _, squarings, gelu_order = variant
+    policy = uniform_policy(checkpoint.model.geometry, squarings, gelu_order)
+    chosen = np.random.default_rng(0).permutation(len(training))[:CALIBRATION_PICTURES]
+    calibration = LoadedPictures.of(training.take(chosen), checkpoint.normalisation, torch.device("cpu"))
+    batches = (pixels for pixels, _ in calibration.batches(1000))
+    name = f"fashion-mnist-vit{suffix}"
+    return policy, export_artifact(out / f"model{suffix}", name, checkpoint, policy, batches)
+
+
+def export_again(out: Path, training: Pictures) -> None:
+    """Write every variant's artifact from its committed checkpoint."""
+    for variant in VARIANTS:
+        checkpoint = load_checkpoint(out / f"checkpoint{variant[0]}")
+        print(variant[0], export_variant(out, checkpoint, variant, training)[1], flush=True)
 
 
 def held_out_accuracy(record: dict[str, Any], stage: str, squarings: int, gelu_order: int) -> float:
@@ -217,11 +240,15 @@ def final_row(
 def read_options() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--data", type=Path, required=True, help="folder of the four idx .gz files")
-    parser.add_argument("--run", type=Path, required=True, help="what train_demo.py wrote")
-    parser.add_argument("--name", required=True, help="the candidate chosen on held-out pictures")
+    parser.add_argument("--run", type=Path, help="what train_demo.py wrote")
+    parser.add_argument("--name", help="the candidate chosen on held-out pictures")
+    parser.add_argument("--artifacts-only", action="store_true", help="export the committed checkpoints")
     parser.add_argument("--out", type=Path, default=Path("demo"))
     parser.add_argument("--results", type=Path, default=Path("results"))
-    return parser.parse_args()
+    options = parser.parse_args()
+    if not options.artifacts_only and not (options.run and options.name):
+        parser.error("--run and --name, or --artifacts-only")
+    return options
 
 
 MIT = """The MIT License (MIT) Copyright (c) 2017 Zalando SE, https://tech.zalando.com

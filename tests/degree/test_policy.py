@@ -20,6 +20,7 @@ from degreespar.degree import (
     LayerPolicy,
     ModelBounds,
     PolicyError,
+    Selection,
 )
 
 NUMBERS = [
@@ -30,6 +31,7 @@ LAYER_BOUNDS = LayerBounds(
     **{name: 2.0**power for power, name in enumerate(NUMBERS)},
     attention_variance=(0.25, 64.0),
     ffn_variance=(1.5, 3.25),
+    score_variance=(0.5, 8.0),
 )
 MODEL_BOUNDS = ModelBounds(final_normed=16.0, logits=0.5, final_variance=(0.001, 10.0))
 
@@ -48,14 +50,26 @@ def test_states_are_those_of_the_degree_space() -> None:
 
 @st.composite
 def policies(draw: st.DrawFn) -> DegreePolicy:
-    tokens = draw(st.integers(1, 5))
-    layers = []
-    for ffn_width in draw(st.lists(st.integers(1, 5), min_size=1, max_size=3)):
+    tokens = draw(st.integers(1, 7))
+    layers: list[LayerPolicy] = []
+    for left in reversed(range(draw(st.integers(1, 3)))):
+        selection = draw(selections(tokens)) if left and tokens > 1 and draw(st.booleans()) else None
+        kept = selection.kept_tokens if selection else tokens
         squarings = _grid(draw, tokens, tokens, sorted(SQUARINGS_STATES))
         np.fill_diagonal(squarings, 3)
-        orders = _grid(draw, tokens, ffn_width, sorted(GELU_STATES))
-        layers.append(LayerPolicy(IntGrid(squarings), IntGrid(orders), LAYER_BOUNDS))
+        orders = _grid(draw, kept, draw(st.integers(1, 5)), sorted(GELU_STATES))
+        layers.append(LayerPolicy(IntGrid(squarings), IntGrid(orders), LAYER_BOUNDS, selection))
+        tokens = kept
     return DegreePolicy(tuple(layers), MODEL_BOUNDS)
+
+
+@st.composite
+def selections(draw: st.DrawFn, tokens: int) -> Selection:
+    sizes, free = [], tokens - 1
+    while free and (not sizes or draw(st.booleans())):
+        sizes.append(draw(st.integers(1, free)))
+        free -= sizes[-1]
+    return Selection(tuple(sizes), draw(st.floats(0.0, 1.0)))
 
 
 def _grid(draw: st.DrawFn, rows: int, cols: int, states: list[int]) -> np.ndarray:
@@ -101,10 +115,52 @@ def test_refuses_a_softmax_row_that_is_off_everywhere() -> None:
     assert replace(uniform_policy().layers[0], squarings=IntGrid(grid)).tokens == 3
 
 
-@pytest.mark.parametrize(("rows", "cols"), [(3, 4), (4, 4), (4, 3)])
-def test_refuses_grids_that_do_not_fit_together(rows: int, cols: int) -> None:
-    with pytest.raises(PolicyError, match="square grid"):
+@pytest.mark.parametrize(("rows", "cols", "sentence"), [(3, 4, "square grid"), (4, 4, "each of 4 tokens")])
+def test_refuses_grids_that_do_not_fit_together(rows: int, cols: int, sentence: str) -> None:
+    with pytest.raises(PolicyError, match=sentence):
         replace(uniform_policy().layers[0], squarings=IntGrid.uniform(rows, cols, 1))
+
+
+def selecting(tokens: int, ranges: tuple[int, ...], rows: int) -> LayerPolicy:
+    grids = IntGrid.uniform(tokens, tokens, 2), IntGrid.uniform(rows, 4, 2)
+    return LayerPolicy(*grids, LAYER_BOUNDS, Selection(ranges, 0.5))
+
+
+def test_a_selection_says_how_many_tokens_leave() -> None:
+    layer = selecting(9, (2, 3), 6)
+    assert (layer.tokens, layer.kept_tokens) == (9, 6)
+    assert selecting(6, (2, 3), 6).kept_tokens == 6  # nothing is dropped, but tokens may move
+
+
+@pytest.mark.parametrize(("tokens", "rows"), [(9, 9), (9, 5), (5, 6)])
+def test_refuses_a_selection_that_does_not_fit_its_layer(tokens: int, rows: int) -> None:
+    with pytest.raises(PolicyError, match="tokens"):
+        selecting(tokens, (2, 3), rows)
+
+
+@pytest.mark.parametrize("ranges", [(), (0,), (3, -1), (2, True), [2], (2.0,)])
+def test_refuses_ranges_that_are_no_sizes(ranges: Any) -> None:
+    with pytest.raises(PolicyError, match="ranges must be sizes"):
+        Selection(ranges, 0.5)
+
+
+@pytest.mark.parametrize("alpha", [-0.1, 1.1, float("nan"), 1, "0.5"])
+def test_refuses_a_mix_outside_of_its_interval(alpha: Any) -> None:
+    with pytest.raises(PolicyError, match="alpha must be"):
+        Selection((2,), alpha)
+
+
+def test_as_many_tokens_enter_as_left_the_layer_before() -> None:
+    first = selecting(9, (2, 3), 6)
+    last = LayerPolicy(IntGrid.uniform(6, 6, 2), IntGrid.uniform(6, 4, 2), LAYER_BOUNDS)
+    assert DegreePolicy((first, last), MODEL_BOUNDS).layers[1].tokens == 6
+    with pytest.raises(PolicyError, match="6 tokens leave layer 0, but 9 enter the next"):
+        DegreePolicy((first, first), MODEL_BOUNDS)
+
+
+def test_the_last_layer_selects_nothing() -> None:
+    with pytest.raises(PolicyError, match="last layer"):
+        DegreePolicy((selecting(9, (2, 3), 6),), MODEL_BOUNDS)
 
 
 @pytest.mark.parametrize("layers", [0, 65])
@@ -176,6 +232,19 @@ BREAKS: list[tuple[str, Callable[[Any], object]]] = [
     (
         r"policy.layers\[1\].bounds: key must be a power",
         lambda policy: policy["layers"][1]["bounds"].update(key=3.0),
+    ),
+    (r"policy.layers\[0\] lacks the key 'selection'", lambda policy: policy["layers"][0].pop("selection")),
+    (
+        r"policy.layers\[0\].selection has the unknown key 'k'",
+        lambda policy: policy["layers"][0].update(selection={"ranges": [1], "alpha": 0.5, "k": 1}),
+    ),
+    (
+        r"policy.layers\[0\].selection.ranges must be an integer",
+        lambda policy: policy["layers"][0].update(selection={"ranges": [1.0], "alpha": 0.5}),
+    ),
+    (
+        r"policy.layers\[0\].selection: alpha must be",
+        lambda policy: policy["layers"][0].update(selection={"ranges": [1], "alpha": 2.0}),
     ),
     ("policy.bounds.logits must be a number", lambda policy: policy["bounds"].update(logits=True)),
     (

@@ -15,7 +15,8 @@ POINTS = (
     "input", "query", "key", "value", "scores", "context", "middle", "hidden", "activated", "output",
     "attention_normed", "ffn_normed",
 )  # fmt: skip
-BOUNDS = LayerBounds(**dict.fromkeys(POINTS, 8.0), attention_variance=RANGE, ffn_variance=RANGE)
+RANGES = dict.fromkeys(("attention_variance", "ffn_variance", "score_variance"), RANGE)
+BOUNDS = LayerBounds(**dict.fromkeys(POINTS, 8.0), **RANGES)
 
 
 @dataclass(frozen=True)

@@ -40,6 +40,7 @@ BOUNDS = LayerBounds(
     ffn_normed=4.0,
     attention_variance=VARIANCE,
     ffn_variance=VARIANCE,
+    score_variance=VARIANCE,
 )
 
 

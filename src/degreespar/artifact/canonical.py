@@ -7,7 +7,7 @@ from typing import NoReturn
 
 from degreespar.artifact.errors import NotCanonicalError, NotJsonError, WrongFormatError, WrongVersionError
 
-VERSION = 1
+VERSION = 2
 PUBLIC_FORMAT = "degreespar-artifact"
 CLIENT_FORMAT = "degreespar-client"
 

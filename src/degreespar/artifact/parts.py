@@ -172,13 +172,16 @@ def _check_policy_shape(policy: DegreePolicy, geometry: VitGeometry) -> None:
         raise PolicyShapeMismatchError(
             f"the policy has {len(policy.layers)} layers, but the model has {geometry.layers}"
         )
+    # A policy is sound by itself: as many tokens enter a layer as leave the one before.
+    if policy.layers[0].tokens != geometry.tokens:
+        raise PolicyShapeMismatchError(
+            f"{policy.layers[0].tokens} tokens enter the policy, but the model has {geometry.tokens}"
+        )
     for index, layer in enumerate(policy.layers):
-        shape = (layer.tokens, layer.ffn_width)
-        expected = (geometry.tokens, geometry.ffn_widths[index])
-        if shape != expected:
+        expected = geometry.ffn_widths[index]
+        if layer.ffn_width != expected:
             raise PolicyShapeMismatchError(
-                f"layer {index} of the policy has {shape[0]} tokens and {shape[1]} ffn units,"
-                f" but the model has {expected[0]} and {expected[1]}"
+                f"layer {index} of the policy has {layer.ffn_width} ffn units, but the model has {expected}"
             )
 
 

@@ -38,6 +38,7 @@ def made_policy(geometry: VitGeometry, squarings: int, gelu_order: int) -> Degre
         ffn_normed=normed,
         attention_variance=VARIANCE,
         ffn_variance=VARIANCE,
+        score_variance=VARIANCE,
     )
     tokens = geometry.tokens
     layers = tuple(

@@ -9,6 +9,7 @@ from degreespar.degree.policy import (
     DegreePolicy,
     LayerPolicy,
 )
+from degreespar.degree.selection import Selection
 
 __all__ = [
     "GELU_STATES",
@@ -20,4 +21,5 @@ __all__ = [
     "ModelBounds",
     "PolicyError",
     "PriceError",
+    "Selection",
 ]

@@ -21,7 +21,10 @@ LARGEST_RATIO = 2.0**40
 
 @dataclass(frozen=True)
 class LayerBounds:
-    """Bounds inside one layer: |value| at each point, (low, high) of each variance + eps."""
+    """Bounds inside one layer: |value| at each point, (low, high) of each variance + eps.
+
+    `score_variance` is of the mean, over the tokens other than [CLS], of what a selection scores by.
+    """
 
     input: float
     query: float
@@ -37,6 +40,7 @@ class LayerBounds:
     ffn_normed: float
     attention_variance: Range
     ffn_variance: Range
+    score_variance: Range
 
     def __post_init__(self) -> None:
         _check_fields(_values(self))
@@ -76,7 +80,7 @@ class ModelBounds:
             return cls(**parts)
 
 
-LAYER_RANGES = ("attention_variance", "ffn_variance")
+LAYER_RANGES = ("attention_variance", "ffn_variance", "score_variance")
 MODEL_RANGES = ("final_variance",)
 
 Bounds = LayerBounds | ModelBounds

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
 
 from degreespar.degree.bounds import LayerBounds, ModelBounds
 from degreespar.degree.errors import PolicyError, placed
 from degreespar.degree.grid import IntGrid
+from degreespar.degree.selection import Selection
 from degreespar.degree.strict_json import take_list, take_object
 from degreespar.numerics import EXPONENTIAL, GELU, OFF
 
@@ -19,21 +21,25 @@ MAX_LAYERS = 64
 
 @dataclass(frozen=True)
 class LayerPolicy:
-    """One layer: squarings per softmax entry (query x key), order per GeLU (token x FFN unit)."""
+    """One layer: squarings per softmax entry (query x key), order per GeLU (token x FFN unit).
+
+    A selection sits between the two: `squarings` are by position as tokens enter the layer,
+    `gelu_orders` by position as they leave. Without one no token moves.
+    """
 
     squarings: IntGrid
     gelu_orders: IntGrid
     bounds: LayerBounds
+    selection: Selection | None = None
 
     def __post_init__(self) -> None:
         _check_states(self.squarings, SQUARINGS_STATES, "squarings")
         _check_states(self.gelu_orders, GELU_STATES, "gelu_orders")
-        tokens = self.squarings.rows
-        if self.squarings.cols != tokens or self.gelu_orders.rows != tokens:
+        if self.squarings.cols != self.squarings.rows:
             raise PolicyError(
-                "squarings must be a square grid with as many rows as gelu_orders, not"
-                f" {tokens} x {self.squarings.cols} beside {self.gelu_orders.rows} rows"
+                f"squarings must be a square grid, not {self.squarings.rows} x {self.squarings.cols}"
             )
+        _check_kept(self.squarings.rows, self.selection, self.gelu_orders.rows)
         rows_off = np.flatnonzero(np.all(self.squarings.values == OFF, axis=1))
         if rows_off.size:
             raise PolicyError(
@@ -42,8 +48,13 @@ class LayerPolicy:
 
     @property
     def tokens(self) -> int:
-        """How many tokens the layer works on."""
+        """How many tokens enter the layer."""
         return self.squarings.rows
+
+    @property
+    def kept_tokens(self) -> int:
+        """How many tokens leave it."""
+        return self.gelu_orders.rows
 
     @property
     def ffn_width(self) -> int:
@@ -56,17 +67,21 @@ class LayerPolicy:
             "squarings": self.squarings.to_json(),
             "gelu_orders": self.gelu_orders.to_json(),
             "bounds": self.bounds.to_json(),
+            "selection": None if self.selection is None else self.selection.to_json(),
         }
 
     @classmethod
     def from_json(cls, value: object, where: str) -> LayerPolicy:
         """Reads what `to_json` wrote; `where` names the place in errors."""
-        parts = take_object(value, ("squarings", "gelu_orders", "bounds"), where, PolicyError)
+        keys = ("squarings", "gelu_orders", "bounds", "selection")
+        parts = take_object(value, keys, where, PolicyError)
         squarings = IntGrid.from_json(parts["squarings"], f"{where}.squarings")
         gelu_orders = IntGrid.from_json(parts["gelu_orders"], f"{where}.gelu_orders")
         bounds = LayerBounds.from_json(parts["bounds"], f"{where}.bounds")
+        chosen = parts["selection"]
+        selection = None if chosen is None else Selection.from_json(chosen, f"{where}.selection")
         with placed(where):
-            return cls(squarings, gelu_orders, bounds)
+            return cls(squarings, gelu_orders, bounds, selection)
 
 
 @dataclass(frozen=True)
@@ -79,6 +94,14 @@ class DegreePolicy:
     def __post_init__(self) -> None:
         if not 1 <= len(self.layers) <= MAX_LAYERS:
             raise PolicyError(f"a policy must have 1..{MAX_LAYERS} layers, not {len(self.layers)}")
+        for index, (layer, following) in enumerate(pairwise(self.layers)):
+            if layer.kept_tokens != following.tokens:
+                raise PolicyError(
+                    f"{layer.kept_tokens} tokens leave layer {index}, but {following.tokens} enter the next"
+                )
+        if self.layers[-1].selection is not None:
+            # Only [CLS] is computed there after attention, and [CLS] always stays.
+            raise PolicyError("the last layer must have no selection: only [CLS] goes on from there")
 
     def to_json(self) -> dict[str, object]:
         """The policy as JSON; `from_json` takes it back unchanged."""
@@ -109,3 +132,13 @@ def _check_states(grid: IntGrid, states: frozenset[int], where: str) -> None:
             raise PolicyError(
                 f"{where} holds {state} at row {row}, column {col}; allowed are {sorted(states)}"
             )
+
+
+def _check_kept(tokens: int, selection: Selection | None, rows: int) -> None:
+    if selection is not None and selection.kept_tokens > tokens:
+        raise PolicyError(
+            f"a selection of {selection.kept_tokens} tokens is more than the {tokens} there are"
+        )
+    kept = tokens if selection is None else selection.kept_tokens
+    if rows != kept:
+        raise PolicyError(f"gelu_orders must have one row for each of {kept} tokens kept, not {rows}")

@@ -110,6 +110,9 @@ class Layer(nn.Module):
     def forward(self, x: Tensor, observe: Observer = unobserved) -> Tensor:
         """Map the residual stream [batch, tokens, width] to the next layer's."""
         observe("input", x)
+        if observe is not unobserved:
+            spread = x[:, 1:].var(dim=-1, unbiased=False) + self.attention_norm.eps
+            observe("score_variance", spread.mean(dim=-1))
         middle = x + self.attention(self.attention_norm(x, "attention", observe), observe)
         observe("middle", middle)
         hidden = self.expand(self.ffn_norm(middle, "ffn", observe))
@@ -180,7 +183,9 @@ class Vit(nn.Module):
             layer.use(part)
 
     def check_shape(self, index: int, part: LayerPolicy) -> None:
-        """Refuse grids that are not of this model's shape."""
+        """Refuse grids that are not of this model's shape, and selections, which it does not make yet."""
+        if part.selection is not None:
+            raise ModelError(f"layer {index} of the policy selects tokens, which this model cannot do")
         tokens, ffn_width = self.geometry.tokens, self.geometry.ffn_widths[index]
         shapes = (part.squarings.values.shape, part.gelu_orders.values.shape)
         if shapes != ((tokens, tokens), (tokens, ffn_width)):
