@@ -5,8 +5,9 @@ import pytest
 import torch
 
 from degreespar.artifact import VitGeometry
-from degreespar.degree import DegreePolicy, IntGrid, LayerBounds, ModelBounds
+from degreespar.degree import DegreePolicy, IntGrid, LayerBounds, ModelBounds, Selection
 from degreespar.models import ModelError, Vit
+from degreespar.models.nonlinear import exponential
 from degreespar.models.vit import patch_vectors
 from degreespar.training import uniform_policy
 
@@ -99,3 +100,81 @@ def test_a_refused_policy_changes_nothing(model: Vit, pixels: torch.Tensor) -> N
     with pytest.raises(ModelError):
         model.use(uniform_policy(replace(GEOMETRY, ffn_widths=(24, 31)), 0, 1))
     assert torch.equal(model(pixels), exact)
+
+
+def selecting_policy(first_squarings: np.ndarray | None = None) -> DegreePolicy:
+    """Of 4 patches 3 stay, in ranges of 1 and 2, with degrees that differ from range to range."""
+    first, second = uniform_policy(GEOMETRY, 3, 4).layers
+    orders = np.array([[4] * 24, [3] * 24, [2] * 24, [2] * 24])
+    orders[:, 5] = 1
+    squarings = np.array([[5, 4, 2, 2], [3, 3, 1, 1], [3, 2, 0, 0], [3, 2, 0, 0]])
+    selecting = replace(
+        first,
+        squarings=first.squarings if first_squarings is None else IntGrid(first_squarings),
+        gelu_orders=IntGrid(orders),
+        selection=Selection((1, 2), 0.6),
+    )
+    following = replace(second, squarings=IntGrid(squarings), gelu_orders=IntGrid.uniform(4, 32, 2))
+    return DegreePolicy((selecting, following), uniform_policy(GEOMETRY, 3, 4).bounds)
+
+
+def test_a_selection_by_hand(model: Vit, pixels: torch.Tensor) -> None:
+    seen: dict[str, torch.Tensor] = {}
+    model.use(selecting_policy())
+    model(pixels, seen.__setitem__)
+    entered, middle = seen["layers.0.input"], seen["layers.0.middle"]
+    scores = seen["layers.0.scores"]
+    for picture in range(3):
+        paid = torch.stack([weigh_row(row) for row in scores[picture, :, 0]]).mean(dim=0)[1:]
+        spread = entered[picture, 1:].var(dim=-1, unbiased=False) + 1e-6
+        score = 0.6 * spread / spread.mean() + 0.4 * paid / paid.mean()
+        best, *others = score.argsort(descending=True).tolist()
+        chosen = [0, best + 1, *sorted(other + 1 for other in others[:2])]
+        hidden = model.layers[0].expand(
+            torch.nn.functional.layer_norm(
+                middle[picture, chosen],
+                (16,),
+                model.layers[0].ffn_norm.weight,
+                model.layers[0].ffn_norm.bias,
+                1e-6,
+            )
+        )
+        torch.testing.assert_close(seen["layers.0.hidden"][picture], hidden)
+    assert seen["layers.1.input"].shape == (3, 4, 16)
+    assert seen["layers.1.middle"].shape == (3, 1, 16)
+
+
+def weigh_row(scores: torch.Tensor) -> torch.Tensor:
+    powers = exponential(scores - scores.max(), 3)
+    return powers / powers.sum()
+
+
+def test_ranks_not_positions_decide(model: Vit, pixels: torch.Tensor) -> None:
+    # Patches and their position rows in another order are the same set of tokens.
+    model.use(selecting_policy())
+    order = torch.tensor([2, 0, 3, 1])
+    quarters = patch_vectors(pixels, 4)
+    before = tokens_to_logits(model, quarters, model.positions.detach())
+    shuffled = torch.cat([model.positions[:1], model.positions[1:][order]]).detach()
+    torch.testing.assert_close(tokens_to_logits(model, quarters[:, order], shuffled), before)
+    torch.testing.assert_close(before, model(pixels))
+    # With a first softmax that differs by position the same shuffle changes the answer.
+    by_position = np.full((5, 5), 3)
+    by_position[:, 1] = 0
+    model.use(selecting_policy(by_position))
+    changed = tokens_to_logits(model, quarters[:, order], shuffled)
+    assert not torch.allclose(changed, tokens_to_logits(model, quarters, model.positions.detach()), atol=1e-4)
+
+
+def tokens_to_logits(model: Vit, patches: torch.Tensor, positions: torch.Tensor) -> torch.Tensor:
+    x = torch.cat([model.class_token.expand(len(patches), 1, -1), model.patch(patches)], dim=1) + positions
+    for index, layer in enumerate(model.blocks()):
+        x, _ = layer(x, None, index == 1)
+    return model.head(model.final_norm(x[:, 0], "final", lambda name, value: None))
+
+
+def test_a_policy_whose_tokens_do_not_fit_is_refused(model: Vit) -> None:
+    policy = selecting_policy()
+    other = Vit(replace(GEOMETRY, image_px=12))
+    with pytest.raises(ModelError, match="layer 0 of the policy is for 5 tokens"):
+        other.use(policy)

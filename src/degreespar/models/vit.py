@@ -15,12 +15,15 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from degreespar.artifact import VitGeometry
-from degreespar.degree import DegreePolicy, IntGrid, LayerPolicy
+from degreespar.degree import DegreePolicy, LayerPolicy
+from degreespar.models.behaviour import EXACT, Behaviour, Hard
 from degreespar.models.errors import ModelError
-from degreespar.models.nonlinear import gelu_by_order, softmax_by_squarings
 
 Observer = Callable[[str, Tensor], None]
 """Called with a point, named as in LayerBounds (after `layers.{i}.`) or ModelBounds, and its value."""
+
+Weigh = Callable[[Tensor], Tensor]
+"""From scores to rows of attention weights."""
 
 
 def unobserved(name: str, value: Tensor) -> None:
@@ -52,17 +55,6 @@ class Norm(nn.Module):
         return functional.layer_norm(x, shape, self.weight, self.bias, self.eps)
 
 
-class Degrees(nn.Module):
-    """One grid of a policy on the model's device, with the states that occur in it."""
-
-    grid: Tensor
-
-    def __init__(self, grid: IntGrid) -> None:
-        nn.Module.__init__(self)
-        self.states = tuple(sorted(int(state) for state in grid.groups()))
-        self.register_buffer("grid", torch.from_numpy(grid.values.copy()), persistent=False)
-
-
 class Attention(nn.Module):
     """Multi-head attention; q, k and v are one matrix, in this order."""
 
@@ -71,32 +63,32 @@ class Attention(nn.Module):
         self.heads = heads
         self.query_key_value = nn.Linear(width, 3 * width)
         self.projection = nn.Linear(width, width)
-        self.squarings: Degrees | None = None
 
-    def forward(self, x: Tensor, observe: Observer) -> Tensor:
-        """Attend among the tokens of `x`; observed queries already carry 1/sqrt(head width)."""
+    def forward(self, x: Tensor, queries: int, weigh: Weigh, observe: Observer) -> tuple[Tensor, Tensor]:
+        """What the first `queries` tokens of `x` gather, and their weights on all [batch, heads, ...].
+
+        Observed queries already carry 1/sqrt(head width).
+        """
         batch, tokens, width = x.shape
         split = self.query_key_value(x).view(batch, tokens, 3, self.heads, -1)
         query, key, value = split.permute(2, 0, 3, 1, 4).unbind(0)
-        query = query / math.sqrt(width // self.heads)
+        query = query[..., :queries, :] / math.sqrt(width // self.heads)
         for name, seen in (("query", query), ("key", key), ("value", value)):
             observe(name, seen)
         scores = query @ key.transpose(-1, -2)
         observe("scores", scores)
-        context = (self.weigh(scores).to(value.dtype) @ value).transpose(1, 2)
+        weights = weigh(scores)
+        context = (weights.to(value.dtype) @ value).transpose(1, 2)
         observe("context", context)
-        output: Tensor = self.projection(context.reshape(batch, tokens, width))
-        return output
-
-    def weigh(self, scores: Tensor) -> Tensor:
-        """The rows of attention weights."""
-        if self.squarings is None:
-            return scores.softmax(dim=-1)
-        return softmax_by_squarings(scores, self.squarings.grid, self.squarings.states)
+        output: Tensor = self.projection(context.reshape(batch, queries, width))
+        return output, weights
 
 
 class Layer(nn.Module):
-    """One block: attention and FFN, each behind a layer norm and added to its input."""
+    """One block: attention and FFN, each behind a layer norm and added to its input.
+
+    Tokens are selected between the two, by what the first norm and the attention have seen.
+    """
 
     def __init__(self, width: int, heads: int, ffn_width: int, eps: float) -> None:
         nn.Module.__init__(self)
@@ -105,35 +97,41 @@ class Layer(nn.Module):
         self.ffn_norm = Norm(width, eps)
         self.expand = nn.Linear(width, ffn_width)
         self.contract = nn.Linear(ffn_width, width)
-        self.gelu_orders: Degrees | None = None
+        self.behaviour: Behaviour = EXACT
 
-    def forward(self, x: Tensor, observe: Observer = unobserved) -> Tensor:
-        """Map the residual stream [batch, tokens, width] to the next layer's."""
+    def forward(
+        self, x: Tensor, presence: Tensor | None = None, last: bool = False, observe: Observer = unobserved
+    ) -> tuple[Tensor, Tensor | None]:
+        """Map the residual stream [batch, tokens, width] to the next layer's, with `presence`.
+
+        Of the last layer only the [CLS] row is computed: nothing else reaches the answer.
+        """
+        behaviour = self.behaviour
         observe("input", x)
-        if observe is not unobserved:
-            spread = x[:, 1:].var(dim=-1, unbiased=False) + self.attention_norm.eps
-            observe("score_variance", spread.mean(dim=-1))
-        middle = x + self.attention(self.attention_norm(x, "attention", observe), observe)
+        normed = self.attention_norm(x, "attention", observe)
+        queries = 1 if last else x.shape[1]
+        update, weights = self.attention(normed, queries, lambda s: behaviour.weigh(s, presence), observe)
+        middle = x[:, :queries] + update
         observe("middle", middle)
+        if behaviour.selects or observe is not unobserved:
+            variance = x.var(dim=-1, unbiased=False) + self.attention_norm.eps
+            observe("score_variance", variance[:, 1:].mean(dim=-1))
+            if behaviour.selects:
+                middle, presence = behaviour.select(middle, variance, weights[:, :, 0].mean(dim=1), presence)
         hidden = self.expand(self.ffn_norm(middle, "ffn", observe))
         observe("hidden", hidden)
-        activated = self.activate(hidden).to(hidden.dtype)
+        activated = behaviour.activate(hidden).to(hidden.dtype)
         observe("activated", activated)
-        output: Tensor = middle + self.contract(activated)
+        update = self.contract(activated)
+        if presence is not None:
+            update = update * presence[:, : update.shape[1], None]
+        output = middle + update
         observe("output", output)
-        return output
-
-    def activate(self, hidden: Tensor) -> Tensor:
-        """GeLU, exact or of the policy's orders."""
-        if self.gelu_orders is None:
-            return functional.gelu(hidden)
-        return gelu_by_order(hidden, self.gelu_orders.grid, self.gelu_orders.states)
+        return output, presence
 
     def use(self, policy: LayerPolicy | None) -> None:
         """Follow `policy` from now on; None is the exact mode."""
-        device = self.expand.weight.device
-        self.attention.squarings = None if policy is None else Degrees(policy.squarings).to(device)
-        self.gelu_orders = None if policy is None else Degrees(policy.gelu_orders).to(device)
+        self.behaviour = EXACT if policy is None else Hard(policy, self.expand.weight.device)
 
 
 class Vit(nn.Module):
@@ -176,22 +174,21 @@ class Vit(nn.Module):
                 f"the policy has {len(policy.layers)} layers and the model has {self.geometry.layers}"
             )
         chosen = [None] * self.geometry.layers if policy is None else list(policy.layers)
+        tokens = self.geometry.tokens
         for index, part in enumerate(chosen):
             if part is not None:
-                self.check_shape(index, part)
+                self.check_shape(index, part, tokens)
+                tokens = part.kept_tokens
         for layer, part in zip(self.blocks(), chosen, strict=True):
             layer.use(part)
 
-    def check_shape(self, index: int, part: LayerPolicy) -> None:
-        """Refuse grids that are not of this model's shape, and selections, which it does not make yet."""
-        if part.selection is not None:
-            raise ModelError(f"layer {index} of the policy selects tokens, which this model cannot do")
-        tokens, ffn_width = self.geometry.tokens, self.geometry.ffn_widths[index]
-        shapes = (part.squarings.values.shape, part.gelu_orders.values.shape)
-        if shapes != ((tokens, tokens), (tokens, ffn_width)):
+    def check_shape(self, index: int, part: LayerPolicy, tokens: int) -> None:
+        """Refuse a layer that `tokens` do not enter, or whose FFN is of another width."""
+        ffn_width = self.geometry.ffn_widths[index]
+        if (part.tokens, part.ffn_width) != (tokens, ffn_width):
             raise ModelError(
-                f"layer {index} of the policy has grids of shapes {shapes[0]} and {shapes[1]}, "
-                f"the model needs {(tokens, tokens)} and {(tokens, ffn_width)}"
+                f"layer {index} of the policy is for {part.tokens} tokens and an FFN of {part.ffn_width}, "
+                f"the model needs {tokens} and {ffn_width}"
             )
 
     def forward(self, pixels: Tensor, observe: Observer = unobserved) -> Tensor:
@@ -199,8 +196,10 @@ class Vit(nn.Module):
         patches = self.patch(patch_vectors(pixels, self.geometry.patch_px))
         class_token = self.class_token.to(patches.dtype).expand(len(patches), 1, -1)
         x = torch.cat([class_token, patches], dim=1) + self.positions
+        presence = None
         for index, layer in enumerate(self.layers):
-            x = layer(x, under(f"layers.{index}", observe))
+            last = index + 1 == self.geometry.layers
+            x, presence = layer(x, presence, last, under(f"layers.{index}", observe))
         logits: Tensor = self.head(self.final_norm(x[:, 0], "final", observe))
         observe("logits", logits)
         return logits
