@@ -2,6 +2,7 @@
 
 mod connection;
 mod error;
+mod forecast;
 mod inverse;
 mod plan;
 mod session;
@@ -17,6 +18,8 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<connection::Listener>()?;
     module.add_class::<plan::Plan>()?;
     module.add_class::<session::Session>()?;
+    module.add_class::<forecast::Forecast>()?;
+    module.add_class::<forecast::Declared>()?;
     module.add_function(wrap_pyfunction!(connection::connect, module)?)?;
     module.add_function(wrap_pyfunction!(connection::memory_pair, module)?)?;
     module.add_function(wrap_pyfunction!(connection::fingerprint_of_pem, module)?)

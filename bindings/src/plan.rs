@@ -4,7 +4,9 @@ use crate::error::raise;
 use crate::inverse::InverseSpec;
 use degreespar_link::{Direction, Event};
 use degreespar_protocol as protocol;
-use degreespar_protocol::{Extend, LessThan, Linear, MatMul, Max, Mux, Product, Reveal, Square};
+use degreespar_protocol::{
+    Extend, LessThan, Linear, MatMul, Max, Mux, Need, Product, Reveal, Square,
+};
 use degreespar_ring::Ring;
 use pyo3::prelude::*;
 
@@ -120,7 +122,26 @@ impl Plan {
         self.inner.schedule().all_events().iter().map(event).collect()
     }
 
-    fn needs(&self) -> Vec<String> {
-        self.inner.needs().iter().map(|need| format!("{need:?}")).collect()
+    fn correlations(&self) -> Vec<(&'static str, u32, Vec<usize>)> {
+        self.inner.needs().iter().map(correlation).collect()
     }
+}
+
+/// Kind, width in bits and public shape.
+fn correlation(need: &Need) -> (&'static str, u32, Vec<usize>) {
+    let (bits, shape) = match *need {
+        Need::Ots { count, .. } => (64, vec![count]),
+        Need::Leaves { value_bits, thresholds, count, .. } => {
+            return (need.kind(), value_bits, vec![thresholds, count]);
+        }
+        Need::AndPairs { batches, count } => (1, vec![batches, count]),
+        Need::SquarePairs { ring, count } | Need::Triples { ring, count } => {
+            (ring.bits(), vec![count])
+        }
+        Need::Linear { ring, rows, inner, cols, .. } => (ring.bits(), vec![rows, inner, cols]),
+        Need::MatrixTriple { ring, batch, rows, inner, cols } => {
+            (ring.bits(), vec![batch, rows, inner, cols])
+        }
+    };
+    (need.kind(), bits, shape)
 }

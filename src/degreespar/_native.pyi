@@ -7,6 +7,8 @@ from numpy.typing import NDArray
 
 __all__ = [
     "Connection",
+    "Declared",
+    "Forecast",
     "Identity",
     "Listener",
     "NativeError",
@@ -105,8 +107,36 @@ class Plan:
         """Longest chain of messages that wait for each other, answer phase."""
     def events(self) -> list[tuple[str, str, int]]:
         """Declared messages: (direction "to_client" | "to_server", label, bytes)."""
-    def needs(self) -> list[str]:
-        """The correlations, in words."""
+    def correlations(self) -> list[tuple[str, int, list[int]]]:
+        """What is prepared: kind, width in bits, public shape (counts come last)."""
+
+@final
+class Declared:
+    """One phase of one window, as the meters of both parties will read it."""
+
+    @property
+    def to_client_bytes(self) -> int: ...
+    @property
+    def to_server_bytes(self) -> int: ...
+    @property
+    def server_flips(self) -> int:
+        """What the server's meter adds to its flips."""
+    @property
+    def client_flips(self) -> int:
+        """What the client's adds."""
+    @property
+    def work(self) -> dict[str, int]:
+        """Units of work of both parties, by name: prices are put on them."""
+
+@final
+class Forecast:
+    """Follows a session that was set up over a fresh connection, phase by phase, exactly."""
+
+    def __new__(cls) -> Forecast: ...
+    def prepare(self, plan: Plan) -> Declared:
+        """The next `Session.prepare(plan)`."""
+    def answer(self, plan: Plan) -> Declared:
+        """The plan's steps, run one after another."""
 
 @final
 class Session:

@@ -35,6 +35,7 @@ mod taps;
 mod tests;
 mod tiling;
 mod weights;
+mod work;
 
 pub use client::ClientKeys;
 pub use error::LatticeError;
@@ -42,3 +43,4 @@ pub use server::ServerKeys;
 pub use shape::{ProductShape, WeightKind};
 pub use slots::SlotShape;
 pub use weights::Weights;
+pub use work::{ProductWork, SlotWork};

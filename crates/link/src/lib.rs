@@ -13,6 +13,7 @@ mod schedule;
 pub mod shaped;
 pub mod tls;
 mod transport;
+mod walk;
 mod wire;
 
 pub use channel::Channel;
@@ -21,3 +22,4 @@ pub use meter::{LabelTraffic, Meter};
 pub use party::{Direction, Party};
 pub use schedule::{Event, Schedule};
 pub use transport::{Duplex, Frame, Inbox, Outbox, Transport};
+pub use walk::DepthWalk;

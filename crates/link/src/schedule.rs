@@ -1,6 +1,6 @@
 //! A transcript's shape: which messages pass, which way, how large.
 
-use crate::Direction;
+use crate::{DepthWalk, Direction, Party};
 
 /// One message of a transcript or of a declared cost.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -23,7 +23,7 @@ pub struct Schedule {
 
 /// A message, or two that cross each other.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Step {
+pub(crate) enum Step {
     One(Event),
     /// Both parties send at once (server's message first).
     Both(Event, Event),
@@ -91,19 +91,13 @@ impl Schedule {
 
     /// The longest chain of messages in which each waits for the one before (see [`crate::Meter`]).
     pub fn flips(&self) -> u32 {
-        let (mut server, mut client) = (0u32, 0u32);
-        for step in &self.steps {
-            match step {
-                Step::One(Event { direction: Direction::ToClient, .. }) => {
-                    client = client.max(server + 1);
-                }
-                Step::One(_) => server = server.max(client + 1),
-                Step::Both(..) => {
-                    (server, client) = (server.max(client + 1), client.max(server + 1));
-                }
-            }
-        }
-        server.max(client)
+        let mut walk = DepthWalk::default();
+        walk.run(self);
+        walk.flips(Party::Server).max(walk.flips(Party::Client))
+    }
+
+    pub(crate) fn steps(&self) -> &[Step] {
+        &self.steps
     }
 }
 

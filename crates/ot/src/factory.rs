@@ -5,13 +5,12 @@ use crate::batch::TREES;
 use crate::crew::Crew;
 use crate::plan::{KEPT, Stage, stages};
 use crate::tree::{LANES, Nodes};
-use crate::{OtError, Prg, ReceiverCots, SenderCots, iknp};
-use degreespar_link::{Channel, Direction, Party, Schedule};
+use crate::{OtError, OtReserves, Prg, ReceiverCots, SenderCots, TREES_LABEL, iknp};
+use degreespar_link::{Channel, Party, Schedule};
 use std::num::NonZeroUsize;
 
 const BASE_LABEL: &str = "ot base";
 const EXTEND_LABEL: &str = "ot extend";
-const TREES_LABEL: &str = "ot trees";
 /// Groups of trees in a batch, each with one value for their roots.
 const ROOTS: usize = TREES / LANES;
 const BASE_BYTES: usize = base::SENDER_BYTES + base::receiver_bytes(iknp::BASE_OTS);
@@ -111,17 +110,9 @@ impl OtFactory {
             Party::Server => (self.sent.len(), self.received.len()),
             Party::Client => (self.received.len(), self.sent.len()),
         };
-        let to_client = stages(server_reserve, server_sends);
-        let to_server = stages(client_reserve, client_sends);
-        let bytes = |stages: &[Stage], i: usize| stages.get(i).map(|stage| stage.message_bytes());
-        (0..to_client.len().max(to_server.len())).fold(Schedule::default(), |schedule, i| {
-            match (bytes(&to_client, i), bytes(&to_server, i)) {
-                (Some(down), Some(up)) => schedule.exchange(TREES_LABEL, down, up),
-                (Some(down), None) => schedule.message(Direction::ToClient, TREES_LABEL, down),
-                (None, Some(up)) => schedule.message(Direction::ToServer, TREES_LABEL, up),
-                (None, None) => schedule,
-            }
-        })
+        let mut reserves =
+            OtReserves { server_sends: server_reserve, client_sends: client_reserve };
+        reserves.generate(server_sends, client_sends).schedule
     }
 
     fn send_stage(&mut self, stage: Stage) -> Vec<u8> {

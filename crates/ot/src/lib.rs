@@ -19,6 +19,7 @@ pub mod ideal;
 mod iknp;
 mod plan;
 mod prg;
+mod reserves;
 mod tree;
 #[cfg(target_arch = "x86_64")]
 mod vaes;
@@ -27,3 +28,6 @@ pub use cot::{ReceiverCots, SenderCots};
 pub use error::OtError;
 pub use factory::{Cots, OtFactory};
 pub use prg::Prg;
+pub use reserves::{OtGeneration, OtReserves};
+
+const TREES_LABEL: &str = "ot trees";

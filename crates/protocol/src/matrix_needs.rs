@@ -184,7 +184,7 @@ impl Batch {
 }
 
 /// The hidden products of a need.
-fn shapes(need: &Need) -> Result<Vec<ProductShape>, LatticeError> {
+pub(crate) fn shapes(need: &Need) -> Result<Vec<ProductShape>, LatticeError> {
     match *need {
         Need::Linear { ring, rows, inner, cols, .. } => {
             Ok(vec![ProductShape::new(rows, inner, cols, ring, WeightKind::Narrow)?])

@@ -4,7 +4,7 @@ use crate::correlation::{SquarePairs, Triples};
 use crate::gilboa::{self, Made};
 use crate::hidden::HiddenProducts;
 use crate::{Need, ProtocolError};
-use degreespar_lattice::SlotShape;
+use degreespar_lattice::{SlotShape, SlotWork};
 use degreespar_link::{Channel, Direction, Party, Schedule};
 use degreespar_ot::Prg;
 use degreespar_ring::Ring;
@@ -80,6 +80,11 @@ impl PairPlan {
         self.batches = kept;
         self.by_ot.extend(left.into_iter().flat_map(|batch| batch.members));
         self.by_ot.sort_unstable();
+    }
+
+    /// The work of the batches on ciphertexts.
+    pub fn works(&self) -> impl Iterator<Item = SlotWork> {
+        self.batches.iter().map(|batch| batch.shape.work())
     }
 
     /// The messages of [`PairWork::request`].

@@ -51,13 +51,21 @@ pub fn prepare(
 
 /// The messages of [`prepare`], exactly.
 pub fn prepare_schedule(needs: &[Need], ots: &OtSupply) -> Result<Schedule, ProtocolError> {
+    prepare_schedule_over(needs, ots.schedule(cot_count(needs)))
+}
+
+/// The same, given the messages that make the COTs.
+pub(crate) fn prepare_schedule_over(
+    needs: &[Need],
+    cots: Schedule,
+) -> Result<Schedule, ProtocolError> {
     let plan = PairPlan::of(needs);
     let by_ot: Vec<Need> = plan.by_ot.iter().map(|&place| needs[place]).collect();
     let bytes = |sender| Gilboa::message_bytes(&by_ot, sender);
     let (to_client, to_server) = (bytes(Party::Server), bytes(Party::Client));
     Ok(MatrixWork::request_schedule(needs)?
         .then(plan.request_schedule())
-        .then(ots.schedule(cot_count_of(needs, &plan)))
+        .then(cots)
         .then(exchange_step(GILBOA, to_client, to_server))
         .then(plan.reply_schedule())
         .then(MatrixWork::reply_schedule(needs)?))

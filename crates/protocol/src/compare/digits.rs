@@ -20,6 +20,11 @@ pub(crate) fn digits(value_bits: u32) -> Vec<Digit> {
         .collect()
 }
 
+/// How many digits those numbers have.
+pub(crate) fn digit_count(value_bits: u32) -> usize {
+    value_bits.div_ceil(DIGIT_BITS) as usize
+}
+
 impl Digit {
     /// This digit of a number.
     pub fn of(self, value: u64) -> u32 {

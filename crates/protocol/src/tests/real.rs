@@ -1,8 +1,11 @@
 //! One program over the real layers below: silent OT and lattice products.
 
 use super::harness::{Data, Outcome, Tested, check_recording, in_two_threads, open_signed};
-use crate::{LessThan, Linear, MatMul, Max, Mux, Plan, Product, Reveal, Session, Square, Truncate};
-use degreespar_link::{Channel, memory};
+use crate::{
+    Declared, Forecast, LessThan, Linear, MatMul, Max, Mux, Plan, Product, Reveal, Session, Square,
+    Truncate,
+};
+use degreespar_link::{Channel, Meter, memory};
 use degreespar_ring::Ring;
 
 const ROWS: usize = 6;
@@ -99,15 +102,20 @@ fn a_program_over_the_real_layers_equals_plain_integers_twice() -> Tested {
             session.declare_weight(1, INNER, COLS)?;
         }
         let mine = &shares[usize::from(!session.party().is_server())];
-        let mut answers = Vec::new();
+        let (mut answers, mut forecast) = (Vec::new(), Forecast::after_setup());
         for _ in 0..2 {
             let declared = session.prepare_schedule(program.plan.needs())?;
+            let before = session.meter().clone();
             session.record();
             session.prepare(program.plan.needs())?;
             check_recording(&session.take_recording(), &declared);
+            check_forecast(&session, &before, &forecast.prepare(program.plan.needs())?);
+            let before = session.meter().clone();
             session.record();
             answers.push(program.run(&mut session, mine)?);
             check_recording(&session.take_recording(), program.plan.schedule());
+            let declared = forecast.answer(program.plan.needs(), program.plan.schedule());
+            check_forecast(&session, &before, &declared);
             assert_eq!(session.batches_left(), 0);
         }
         Ok(answers)
@@ -157,6 +165,21 @@ fn squares_and_products_of_ciphertexts_equal_plain_integers() -> Tested {
     let wrapped = |value: i64| narrow.decode(narrow.encode(value));
     assert!((0..8000).all(|i| squares[i] == wrapped(x[i] * x[i]) && products[i] == x[i] * y[i]));
     Ok(())
+}
+
+/// What this party's meter read since `before` is what the forecast says.
+fn check_forecast(session: &Session, before: &Meter, declared: &Declared) {
+    let (now, server) = (session.meter(), session.party().is_server());
+    let sent = now.sent_bytes() - before.sent_bytes();
+    let received = now.received_bytes() - before.received_bytes();
+    let (to_client, to_server) = if server { (sent, received) } else { (received, sent) };
+    assert_eq!(
+        (to_client, to_server),
+        (declared.to_client_bytes as u64, declared.to_server_bytes as u64)
+    );
+    let flips = if server { declared.server_flips } else { declared.client_flips };
+    assert_eq!(now.flips() - before.flips(), flips);
+    assert_eq!(declared.work["byte"], to_client + to_server);
 }
 
 fn check_answer(answer: &[i64], relu: &[[i64; 2]]) {
