@@ -1,4 +1,4 @@
-"""Generates src/degreespar/numerics/_tables.py: the polynomials of GeLU and the squarings of exp.
+"""Generates src/degreespar/numerics/_tables.py: the polynomials of GeLU and tanh, the squarings of exp.
 
 Run `python scripts/generate_tables.py` to rewrite the file, or with `--check` to compare only.
 
@@ -6,6 +6,9 @@ GeLU(x) = 0.5 x + g(|x|) with g(t) = 0.5 t erf(t / sqrt 2), so one polynomial p 
 [0, edge] fits both signs; outside, ReLU(x) = 0.5 x + 0.5 |x| takes over with the error
 h(t) = 0.5 t erfc(t / sqrt 2). Remez' algorithm makes p minimax on [0, edge]; bisection finds the
 edge where its error equals h(edge).
+
+tanh(x) is the sign of x times p(|x|), p minimax on [0, edge] without a constant; 1 takes over with
+the error 1 - tanh(edge). With even powers of |x| too, degree 6 is closer than an odd polynomial of degree 11.
 """
 
 from __future__ import annotations
@@ -23,6 +26,7 @@ from numpy.typing import NDArray
 TABLES_PATH = Path(__file__).parents[1] / "src" / "degreespar" / "numerics" / "_tables.py"
 
 FITTED_ORDERS = (2, 3, 4, 6)
+TANH_POWERS = (1, 2, 3, 4, 5, 6)
 MAX_SQUARINGS = 6
 LOWEST_CUTOFF = -14.0
 # Half of the maximum error bounds GeLU's noise region, a third the exponential's; the scales are
@@ -40,8 +44,17 @@ Curve = Callable[[float], float]
 
 
 @dataclass(frozen=True)
+class Target:
+    """What is fitted on [0, edge], by which powers of t, and the error of what takes over outside."""
+
+    value: Curve
+    powers: tuple[int, ...]
+    outer_error: Curve
+
+
+@dataclass(frozen=True)
 class Fit:
-    """A minimax polynomial (coefficients of 1, t, t^2, ...) and its error on the interval."""
+    """A minimax polynomial (one coefficient for each power of its target) and its error on the interval."""
 
     coefficients: Floats
     error: float
@@ -57,14 +70,22 @@ def relu_error(t: float) -> float:
     return 0.5 * t * math.erfc(t / math.sqrt(2))
 
 
-def polynomial(coefficients: Floats) -> Curve:
+def gelu_target(order: int) -> Target:
+    """g by all powers up to the order."""
+    return Target(even_part, tuple(range(order + 1)), relu_error)
+
+
+TANH_TARGET = Target(math.tanh, TANH_POWERS, lambda t: 1.0 - math.tanh(t))
+
+
+def polynomial(coefficients: Floats, first_power: int = 0) -> Curve:
     """The polynomial as a function, by Horner's rule."""
 
     def value(t: float) -> float:
         total = 0.0
         for coefficient in coefficients[::-1]:
             total = total * t + float(coefficient)
-        return total
+        return total * t**first_power
 
     return value
 
@@ -95,11 +116,11 @@ def crossing(curve: Curve, low: float, high: float) -> float:
     return (low + high) / 2
 
 
-def level_points(nodes: Floats) -> tuple[Floats, float]:
+def level_points(nodes: Floats, target: Target) -> tuple[Floats, float]:
     """Coefficients whose errors at the nodes alternate in sign with equal size, and that size."""
-    rows = np.vander(nodes, len(nodes) - 1, increasing=True)
+    rows = np.column_stack([nodes**power for power in target.powers])
     signs = (-1.0) ** np.arange(len(nodes))
-    values = np.array([even_part(node) for node in nodes])
+    values = np.array([target.value(float(node)) for node in nodes])
     solution = np.linalg.solve(np.column_stack([rows, signs]), values)
     return solution[:-1], float(abs(solution[-1]))
 
@@ -138,16 +159,20 @@ def alternation(error: Curve, edge: float, count: int) -> Floats:
     return points
 
 
-def remez(order: int, edge: float) -> Fit:
-    """The minimax polynomial of g on [0, edge], from Chebyshev's nodes."""
-    count = order + 2
-    nodes = edge * (1 - np.cos(np.pi * np.arange(count) / (count - 1))) / 2
+def remez(target: Target, edge: float) -> Fit:
+    """The minimax polynomial of the target on [0, edge], from Chebyshev's nodes."""
+    count = len(target.powers) + 1
+    if target.powers[0] == 0:
+        nodes = edge * (1 - np.cos(np.pi * np.arange(count) / (count - 1))) / 2
+    else:
+        # Without a constant the error is 0 at 0: no node lies there.
+        nodes = edge * np.sin(np.pi * np.arange(1, count + 1) / (2 * count))
     for _ in range(30):
-        coefficients, level = level_points(nodes)
-        value = polynomial(coefficients)
+        coefficients, level = level_points(nodes, target)
+        value = polynomial(coefficients, target.powers[0])
 
         def error(t: float, value: Curve = value) -> float:
-            return value(t) - even_part(t)
+            return value(t) - target.value(t)
 
         nodes = alternation(error, edge, count)
         largest = max(abs(error(float(node))) for node in nodes)
@@ -156,12 +181,12 @@ def remez(order: int, edge: float) -> Fit:
     return Fit(coefficients, largest)
 
 
-def balanced_edge(order: int) -> float:
-    """The edge at which the inner error equals the outer one, h(edge)."""
+def balanced_edge(target: Target) -> float:
+    """The edge at which the inner error equals the outer one."""
     low, high = 1.5, 5.0
     while high - low > 1e-11:
         middle = (low + high) / 2
-        if remez(order, middle).error < relu_error(middle):
+        if remez(target, middle).error < target.outer_error(middle):
             low = middle
         else:
             high = middle
@@ -202,18 +227,30 @@ def fitted_row(order: int) -> str:
 
     The errors are those of the rounded coefficients, inside the edge and outside.
     """
-    edge = round(balanced_edge(order), DECIMALS)
-    coefficients = [round(float(c), COEFFICIENT_DECIMALS) for c in remez(order, edge).coefficients]
-    value = polynomial(np.array(coefficients))
-
-    def error(t: float) -> float:
-        return value(t) - even_part(t)
-
+    edge, coefficients, error = rounded_fit(gelu_target(order))
     nodes = [float(node) for node in extreme_points(error, edge)]
     largest = max(relu_error(edge), *(abs(error(node)) for node in nodes))
     low, high = region_around(nodes[-2], error, GELU_REGION_SHARE, nodes[-3], edge)
     noise = [low, high, GELU_NOISE_PER_ERROR * largest]
     return row(order, [edge, rounded_up(largest), *noise], coefficients)
+
+
+def rounded_fit(target: Target) -> tuple[float, list[float], Curve]:
+    """The edge, the coefficients as they are written, and their error inside the edge."""
+    edge = round(balanced_edge(target), DECIMALS)
+    fit = remez(target, edge)
+    coefficients = [round(float(c), COEFFICIENT_DECIMALS) for c in fit.coefficients]
+    value = polynomial(np.array(coefficients), target.powers[0])
+    return edge, coefficients, lambda t: value(t) - target.value(t)
+
+
+def tanh_row() -> str:
+    """Edge, coefficients of 1, t, t^2, ... and the largest error."""
+    edge, coefficients, error = rounded_fit(TANH_TARGET)
+    nodes = [float(node) for node in extreme_points(error, edge)]
+    largest = max(TANH_TARGET.outer_error(edge), *(abs(error(node)) for node in nodes))
+    lines = "".join(f"        {value!r},\n" for value in [0.0, *coefficients])
+    return f"    {literal(edge)},\n    (\n{lines}    ),\n    {literal(rounded_up(largest))},\n"
 
 
 def relu_row() -> str:
@@ -281,6 +318,10 @@ def tables_text() -> str:
         + "# squarings, cutoff, max_error, noise_low, noise_high, noise_scale\n"
         + "EXPONENTIAL_ROWS: tuple[tuple[int, float, float, float, float, float], ...] = (\n"
         + "".join(exponential)
+        + ")\n\n"
+        + "# edge, coefficients of 1, t, t^2, ..., max_error\n"
+        + "TANH_ROW: tuple[float, tuple[float, ...], float] = (\n"
+        + tanh_row()
         + ")\n"
     )
 

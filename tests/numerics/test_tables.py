@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from degreespar.numerics import EXPONENTIAL, GELU, gelu
+from degreespar.numerics import EXPONENTIAL, GELU, TANH, gelu
 
 GENERATOR = Path(__file__).parents[2] / "scripts" / "generate_tables.py"
 
@@ -137,6 +137,25 @@ def test_exponential_keeps_the_row_maximum_and_cuts_below(squarings: int) -> Non
 def test_exponential_matches_the_power() -> None:
     z = np.linspace(-4.9, 0.0, 101)
     assert EXPONENTIAL[2].evaluate(z) == pytest.approx((1 + z / 4) ** 4, rel=1e-12, abs=1e-15)
+
+
+def test_tanh_error_is_the_stated_one_and_smaller_than_the_compared_method_s() -> None:
+    x = np.linspace(-8.0, 8.0, 64_001)
+    largest = np.abs(TANH.evaluate(x) - np.tanh(x)).max()
+    assert largest <= TANH.max_error
+    assert largest >= TANH.max_error * (1 - 1e-3)
+    # methods.md section 1: BOLT's tanh is off by up to 0.0066.
+    assert largest < 0.0066 / 4
+
+
+def test_tanh_is_minimax_odd_and_one_outside() -> None:
+    x = np.linspace(0.0, TANH.edge, 40_001)
+    error = TANH.evaluate(x) - np.tanh(x)
+    extreme = error[np.abs(error) >= TANH.max_error * (1 - 2e-3)]
+    assert np.count_nonzero(np.diff(np.sign(extreme))) + 1 == 7  # six coefficients and the level
+    assert np.array_equal(TANH.evaluate(-x), -TANH.evaluate(x))
+    outside = np.array([TANH.edge + 1e-9, 4.0, 1e6])
+    assert np.array_equal(TANH.evaluate(outside), np.ones(3))
 
 
 def test_tables_cannot_be_changed() -> None:

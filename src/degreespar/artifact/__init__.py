@@ -1,5 +1,6 @@
 """The artifact that an owner deploys: a public part, a client's part and the server's weights."""
 
+from degreespar.artifact.bert_geometry import BertGeometry
 from degreespar.artifact.errors import ArtifactError
 from degreespar.artifact.geometry import VitGeometry
 from degreespar.artifact.manifest import (
@@ -16,6 +17,7 @@ __all__ = [
     "BIAS_FRAC_BITS",
     "MAX_WEIGHT_FRAC_BITS",
     "ArtifactError",
+    "BertGeometry",
     "ClientPart",
     "PublicPart",
     "VitGeometry",

@@ -38,8 +38,7 @@ class VitGeometry:
             raise GeometryInvalidError(
                 f"pictures of {self.image_px} px cannot be cut into patches of {self.patch_px} px"
             )
-        if self.width % self.heads:
-            raise GeometryInvalidError(f"a width of {self.width} cannot be split among {self.heads} heads")
+        check_heads(self.width, self.heads)
         if self.tokens > MAX_TOKENS:
             raise GeometryInvalidError(f"{self.tokens} tokens are more than the limit of {MAX_TOKENS}")
 
@@ -96,20 +95,31 @@ class VitGeometry:
 
 
 def _check_limits(geometry: VitGeometry) -> None:
-    _check_count("image_px", geometry.image_px, MAX_IMAGE_PX)
-    _check_count("patch_px", geometry.patch_px, MAX_IMAGE_PX)
-    _check_count("channels", geometry.channels, MAX_CHANNELS)
-    _check_count("width", geometry.width, MAX_WIDTH)
-    _check_count("heads", geometry.heads, MAX_WIDTH)
-    _check_count("classes", geometry.classes, MAX_CLASSES)
-    _check_count("the number of layers", geometry.layers, MAX_LAYERS)
+    check_count("image_px", geometry.image_px, MAX_IMAGE_PX)
+    check_count("patch_px", geometry.patch_px, MAX_IMAGE_PX)
+    check_count("channels", geometry.channels, MAX_CHANNELS)
+    check_count("width", geometry.width, MAX_WIDTH)
+    check_count("heads", geometry.heads, MAX_WIDTH)
+    check_count("classes", geometry.classes, MAX_CLASSES)
+    check_count("the number of layers", geometry.layers, MAX_LAYERS)
     for width in geometry.ffn_widths:
-        _check_count("an ffn width", width, MAX_FFN_WIDTH)
-    eps = geometry.layer_norm_eps
+        check_count("an ffn width", width, MAX_FFN_WIDTH)
+    check_eps(geometry.layer_norm_eps)
+
+
+def check_eps(eps: float) -> None:
+    """What is added to a variance must be small and positive."""
     if not (type(eps) is float and math.isfinite(eps) and 0.0 < eps <= MAX_LAYER_NORM_EPS):
         raise GeometryInvalidError(f"layer_norm_eps must lie in (0, {MAX_LAYER_NORM_EPS}], not {eps}")
 
 
-def _check_count(name: str, value: int, limit: int) -> None:
+def check_heads(width: int, heads: int) -> None:
+    """All heads have the same width."""
+    if width % heads:
+        raise GeometryInvalidError(f"a width of {width} cannot be split among {heads} heads")
+
+
+def check_count(name: str, value: int, limit: int) -> None:
+    """A count is an integer from 1 to its limit."""
     if type(value) is not int or not 1 <= value <= limit:
         raise GeometryInvalidError(f"{name} must be an integer in 1..{limit}, not {value!r}")

@@ -19,24 +19,34 @@ Json = dict[str, object]
 def read_geometry(path: Path, config: Json, classes: int) -> VitGeometry:
     """The geometry that a config describes; another architecture or another GeLU is refused."""
     _check_architecture(path, config)
+    check_gelu(path, config)
+    ffn_width = take_whole(path, config, "intermediate_size")
+    return VitGeometry(
+        image_px=_square(path, config, "image_size"),
+        patch_px=_square(path, config, "patch_size"),
+        channels=take_whole(path, config, "num_channels"),
+        width=take_whole(path, config, "hidden_size"),
+        heads=take_whole(path, config, "num_attention_heads"),
+        ffn_widths=(ffn_width,) * take_whole(path, config, "num_hidden_layers"),
+        classes=classes,
+        layer_norm_eps=read_eps(path, config),
+    )
+
+
+def check_gelu(path: Path, config: Json) -> None:
+    """Only the exact GeLU is approximated by our polynomials."""
     if config.get("hidden_act") != "gelu":
         raise CheckpointError(
             f"{path} asks for the activation {config.get('hidden_act')!r}; only 'gelu' is read"
         )
+
+
+def read_eps(path: Path, config: Json) -> float:
+    """What the layer norms add to a variance."""
     eps = config.get("layer_norm_eps", DEFAULT_EPS)
     if not isinstance(eps, float):
         raise CheckpointError(f"layer_norm_eps in {path} is not a number")
-    ffn_width = _whole(path, config, "intermediate_size")
-    return VitGeometry(
-        image_px=_square(path, config, "image_size"),
-        patch_px=_square(path, config, "patch_size"),
-        channels=_whole(path, config, "num_channels"),
-        width=_whole(path, config, "hidden_size"),
-        heads=_whole(path, config, "num_attention_heads"),
-        ffn_widths=(ffn_width,) * _whole(path, config, "num_hidden_layers"),
-        classes=classes,
-        layer_norm_eps=eps,
-    )
+    return eps
 
 
 def read_labels(path: Path, config: Json, classes: int) -> tuple[str, ...]:
@@ -112,7 +122,8 @@ def _check_architecture(path: Path, config: Json) -> None:
         raise CheckpointError(f"{path} describes {first}; only {ARCHITECTURE} is supported")
 
 
-def _whole(path: Path, config: Json, key: str) -> int:
+def take_whole(path: Path, config: Json, key: str) -> int:
+    """An integer of the config."""
     value = config.get(key)
     if type(value) is not int:
         raise CheckpointError(f"{key} in {path} must be an integer, not {value!r}")
@@ -124,8 +135,8 @@ def _square(path: Path, config: Json, key: str) -> int:
     if isinstance(value, list) and len(value) == 2:
         if value[0] != value[1]:
             raise CheckpointError(f"{key} in {path} is {value}; only squares are supported")
-        return _whole(path, {key: value[0]}, key)
-    return _whole(path, config, key)
+        return take_whole(path, {key: value[0]}, key)
+    return take_whole(path, config, key)
 
 
 def _per_channel(path: Path, config: Json, key: str, channels: int, default: float) -> tuple[float, ...]:

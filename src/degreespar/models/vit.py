@@ -9,12 +9,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator
+from typing import Protocol
 
 import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from degreespar.artifact import VitGeometry
+from degreespar.artifact import BertGeometry, VitGeometry
 from degreespar.degree import DegreePolicy, LayerPolicy
 from degreespar.models.behaviour import EXACT, Behaviour, Hard
 from degreespar.models.errors import ModelError
@@ -169,27 +170,7 @@ class Vit(nn.Module):
 
     def use(self, policy: DegreePolicy | None) -> None:
         """Compute softmax and GeLU as `policy` says, in hard mode; None is the exact mode."""
-        if policy is not None and len(policy.layers) != self.geometry.layers:
-            raise ModelError(
-                f"the policy has {len(policy.layers)} layers and the model has {self.geometry.layers}"
-            )
-        chosen = [None] * self.geometry.layers if policy is None else list(policy.layers)
-        tokens = self.geometry.tokens
-        for index, part in enumerate(chosen):
-            if part is not None:
-                self.check_shape(index, part, tokens)
-                tokens = part.kept_tokens
-        for layer, part in zip(self.blocks(), chosen, strict=True):
-            layer.use(part)
-
-    def check_shape(self, index: int, part: LayerPolicy, tokens: int) -> None:
-        """Refuse a layer that `tokens` do not enter, or whose FFN is of another width."""
-        ffn_width = self.geometry.ffn_widths[index]
-        if (part.tokens, part.ffn_width) != (tokens, ffn_width):
-            raise ModelError(
-                f"layer {index} of the policy is for {part.tokens} tokens and an FFN of {part.ffn_width}, "
-                f"the model needs {tokens} and {ffn_width}"
-            )
+        use_policy(self, policy)
 
     def forward(self, pixels: Tensor, observe: Observer = unobserved) -> Tensor:
         """Classify; every point that a bound is chosen from is shown to `observe`."""
@@ -203,6 +184,51 @@ class Vit(nn.Module):
         logits: Tensor = self.head(self.final_norm(x[:, 0], "final", observe))
         observe("logits", logits)
         return logits
+
+
+class FollowsPolicy(Protocol):
+    """A layer whose behaviour a policy decides."""
+
+    behaviour: Behaviour
+
+    def use(self, policy: LayerPolicy | None) -> None:
+        """Follow `policy` from now on; None is the exact mode."""
+
+
+class Classifier(Protocol):
+    """What a Vit and a Bert have in common."""
+
+    @property
+    def geometry(self) -> VitGeometry | BertGeometry:
+        """The model's shape."""
+
+    def blocks(self) -> Iterator[FollowsPolicy]:
+        """The layers, in order."""
+
+
+def use_policy(model: Classifier, policy: DegreePolicy | None) -> None:
+    """Give every layer its part of `policy`, or none; a policy of another shape is refused first."""
+    geometry = model.geometry
+    if policy is not None and len(policy.layers) != geometry.layers:
+        raise ModelError(f"the policy has {len(policy.layers)} layers and the model has {geometry.layers}")
+    chosen = [None] * geometry.layers if policy is None else list(policy.layers)
+    tokens = geometry.tokens
+    for index, part in enumerate(chosen):
+        if part is not None:
+            check_shape(geometry, index, part, tokens)
+            tokens = part.kept_tokens
+    for layer, part in zip(model.blocks(), chosen, strict=True):
+        layer.use(part)
+
+
+def check_shape(geometry: VitGeometry | BertGeometry, index: int, part: LayerPolicy, tokens: int) -> None:
+    """Refuse a layer that `tokens` do not enter, or whose FFN is of another width."""
+    ffn_width = geometry.ffn_widths[index]
+    if (part.tokens, part.ffn_width) != (tokens, ffn_width):
+        raise ModelError(
+            f"layer {index} of the policy is for {part.tokens} tokens and an FFN of {part.ffn_width}, "
+            f"the model needs {tokens} and {ffn_width}"
+        )
 
 
 def patch_vectors(pixels: Tensor, patch_px: int) -> Tensor:

@@ -4,14 +4,17 @@ from degreespar.numerics.exponential import EXPONENTIAL, OFF, Exponential
 from degreespar.numerics.fixed_point import decode, encode
 from degreespar.numerics.gelu import GELU, GeluPolynomial, gelu
 from degreespar.numerics.spline import AffineGuess, affine_guess, newton_iterations
+from degreespar.numerics.tanh import TANH, TanhPolynomial
 
 __all__ = [
     "EXPONENTIAL",
     "GELU",
     "OFF",
+    "TANH",
     "AffineGuess",
     "Exponential",
     "GeluPolynomial",
+    "TanhPolynomial",
     "affine_guess",
     "decode",
     "encode",

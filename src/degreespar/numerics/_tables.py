@@ -147,3 +147,18 @@ EXPONENTIAL_ROWS: tuple[tuple[int, float, float, float, float, float], ...] = (
         0.002890932,
     ),
 )
+
+# edge, coefficients of 1, t, t^2, ..., max_error
+TANH_ROW: tuple[float, tuple[float, ...], float] = (
+    3.631695056,
+    (
+        0.0,
+        1.0155972794,
+        -0.0392694915,
+        -0.3903473015,
+        0.22077761,
+        -0.0494240715,
+        0.0040731965,
+    ),
+    0.001400533,
+)

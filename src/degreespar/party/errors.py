@@ -21,3 +21,7 @@ class RefusedError(PartyError):
 
 class PictureError(PartyError):
     """A picture that the model cannot take."""
+
+
+class TextError(PartyError):
+    """A text, or a vocabulary, that the model cannot take."""
