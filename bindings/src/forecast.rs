@@ -2,6 +2,7 @@
 
 use crate::error::raise;
 use crate::plan::Plan;
+use degreespar_link::Direction;
 use degreespar_protocol as protocol;
 use pyo3::prelude::*;
 
@@ -38,12 +39,12 @@ impl Forecast {
 impl Declared {
     #[getter]
     fn to_client_bytes(&self) -> usize {
-        self.inner.to_client_bytes
+        self.inner.bytes(Direction::ToClient)
     }
 
     #[getter]
     fn to_server_bytes(&self) -> usize {
-        self.inner.to_server_bytes
+        self.inner.bytes(Direction::ToServer)
     }
 
     #[getter]
@@ -57,7 +58,8 @@ impl Declared {
     }
 
     #[getter]
-    fn work(&self) -> protocol::Work {
-        self.inner.work.clone()
+    fn stages(&self) -> Vec<(&'static str, usize, usize, protocol::Work)> {
+        let stages = self.inner.stages.iter();
+        stages.map(|s| (s.name, s.to_client_bytes, s.to_server_bytes, s.work.clone())).collect()
     }
 }

@@ -125,8 +125,9 @@ class Declared:
     def client_flips(self) -> int:
         """What the client's adds."""
     @property
-    def work(self) -> dict[str, int]:
-        """Units of work of both parties, by name: prices are put on them."""
+    def stages(self) -> list[tuple[str, int, int, dict[str, int]]]:
+        """Parts that begin when the one before has ended at both parties: name, bytes to the client, to
+        the server, units of work of both parties by name (prices are put on them)."""
 
 @final
 class Forecast:

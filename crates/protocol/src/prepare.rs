@@ -51,24 +51,36 @@ pub fn prepare(
 
 /// The messages of [`prepare`], exactly.
 pub fn prepare_schedule(needs: &[Need], ots: &OtSupply) -> Result<Schedule, ProtocolError> {
-    prepare_schedule_over(needs, ots.schedule(cot_count(needs)))
+    let cots = ots.schedule(cot_count(needs));
+    let stages = PrepareSchedules::of(needs, &PairPlan::of(needs), cots)?;
+    Ok(stages.request.then(stages.ots).then(stages.gilboa).then(stages.reply))
 }
 
-/// The same, given the messages that make the COTs.
-pub(crate) fn prepare_schedule_over(
-    needs: &[Need],
-    cots: Schedule,
-) -> Result<Schedule, ProtocolError> {
-    let plan = PairPlan::of(needs);
-    let by_ot: Vec<Need> = plan.by_ot.iter().map(|&place| needs[place]).collect();
-    let bytes = |sender| Gilboa::message_bytes(&by_ot, sender);
-    let (to_client, to_server) = (bytes(Party::Server), bytes(Party::Client));
-    Ok(MatrixWork::request_schedule(needs)?
-        .then(plan.request_schedule())
-        .then(cots)
-        .then(exchange_step(GILBOA, to_client, to_server))
-        .then(plan.reply_schedule())
-        .then(MatrixWork::reply_schedule(needs)?))
+/// The messages of the steps of [`prepare`].
+pub(crate) struct PrepareSchedules {
+    /// Step 1.
+    pub request: Schedule,
+    /// Step 2.
+    pub ots: Schedule,
+    /// Step 3.
+    pub gilboa: Schedule,
+    /// Step 4.
+    pub reply: Schedule,
+}
+
+impl PrepareSchedules {
+    /// Given those that make the COTs.
+    pub fn of(needs: &[Need], plan: &PairPlan, ots: Schedule) -> Result<Self, ProtocolError> {
+        let by_ot: Vec<Need> = plan.by_ot.iter().map(|&place| needs[place]).collect();
+        let bytes = |sender| Gilboa::message_bytes(&by_ot, sender);
+        let (to_client, to_server) = (bytes(Party::Server), bytes(Party::Client));
+        Ok(Self {
+            request: MatrixWork::request_schedule(needs)?.then(plan.request_schedule()),
+            ots,
+            gilboa: exchange_step(GILBOA, to_client, to_server),
+            reply: plan.reply_schedule().then(MatrixWork::reply_schedule(needs)?),
+        })
+    }
 }
 
 /// The COTs that the needs are made of.

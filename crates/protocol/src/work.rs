@@ -4,15 +4,28 @@ use crate::compare::digits::digit_count;
 use crate::matrix_needs::shapes;
 use crate::pairs::PairPlan;
 use crate::{Need, ProtocolError};
+use degreespar_lattice::{ProductWork, SlotWork};
 use std::collections::BTreeMap;
 
-/// Units by name; both parties' work together.
+/// Units by name, of both parties.
 pub type Work = BTreeMap<String, u64>;
 
-/// The work of [`crate::prepare()`], the making of COTs and the passing of bytes apart.
-pub fn prepare_work(needs: &[Need]) -> Result<Work, ProtocolError> {
-    let plan = PairPlan::of(needs);
+/// The requests for matrix products and for pairs: the client encrypts.
+pub(crate) fn request_work(needs: &[Need], plan: &PairPlan) -> Result<Work, ProtocolError> {
     let mut work = Work::new();
+    for product in products(needs)? {
+        add(&mut work, &format!("{} request", product.path), product.requests);
+    }
+    for SlotWork { path, slots } in plan.works() {
+        add(&mut work, &format!("slot {path} request"), slots);
+    }
+    Ok(work)
+}
+
+/// Making COTs (`made`, both directions) and turning them into what the store holds.
+pub(crate) fn ot_work(needs: &[Need], made: usize) -> Work {
+    let mut work = Work::new();
+    add(&mut work, "made cot", made);
     for need in needs {
         match *need {
             Need::Ots { count, .. } => add(&mut work, "ot", count),
@@ -23,30 +36,41 @@ pub fn prepare_work(needs: &[Need]) -> Result<Work, ProtocolError> {
             Need::AndPairs { batches, count } => add(&mut work, "and pair", batches * count),
             _ => {}
         }
-        for product in shapes(need)?.iter().map(|shape| shape.work()) {
-            let counts = [
-                ("request", product.requests),
-                ("product", product.products),
-                ("reply", product.replies),
-                ("multiply-add", product.multiply_adds),
-            ];
-            for (what, count) in counts {
-                add(&mut work, &format!("{} {what}", product.path), count);
-            }
-        }
     }
+    work
+}
+
+/// The pairs and triples that are made of COTs.
+pub(crate) fn gilboa_work(needs: &[Need], plan: &PairPlan) -> Work {
+    let mut work = Work::new();
     for &place in &plan.by_ot {
         let cots = needs[place].cots();
         add(&mut work, "gilboa ot", cots.server_sends + cots.client_sends);
     }
-    for slots in plan.works() {
-        add(&mut work, &format!("slot {}", slots.path), slots.slots);
+    work
+}
+
+/// The replies: the server multiplies, floods and packs, the client decrypts.
+pub(crate) fn reply_work(needs: &[Need], plan: &PairPlan) -> Result<Work, ProtocolError> {
+    let mut work = Work::new();
+    for product in products(needs)? {
+        let counts = [
+            ("product", product.products),
+            ("reply", product.replies),
+            ("multiply-add", product.multiply_adds),
+        ];
+        for (what, count) in counts {
+            add(&mut work, &format!("{} {what}", product.path), count);
+        }
+    }
+    for SlotWork { path, slots } in plan.works() {
+        add(&mut work, &format!("slot {path} reply"), slots);
     }
     Ok(work)
 }
 
-/// The work of the steps that use the needs up, the passing of bytes apart.
-pub fn answer_work(needs: &[Need]) -> Work {
+/// The steps that use the needs up.
+pub(crate) fn answer_work(needs: &[Need]) -> Work {
     let mut work = Work::new();
     for need in needs {
         match *need {
@@ -66,6 +90,14 @@ pub fn answer_work(needs: &[Need]) -> Work {
         }
     }
     work
+}
+
+fn products(needs: &[Need]) -> Result<Vec<ProductWork>, ProtocolError> {
+    let mut all = Vec::new();
+    for need in needs {
+        all.extend(shapes(need)?.iter().map(|shape| shape.work()));
+    }
+    Ok(all)
 }
 
 fn add(work: &mut Work, unit: &str, amount: usize) {
