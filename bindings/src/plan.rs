@@ -5,7 +5,8 @@ use crate::inverse::InverseSpec;
 use degreespar_link::{Direction, Event};
 use degreespar_protocol as protocol;
 use degreespar_protocol::{
-    Extend, LessThan, Linear, MatMul, Max, Mux, Need, Product, Reveal, Square,
+    Extend, LessThan, Linear, MatMul, Max, Mux, MuxRows, Need, Product, Reveal, Square,
+    ToArithmetic,
 };
 use degreespar_ring::Ring;
 use pyo3::prelude::*;
@@ -51,6 +52,16 @@ impl Plan {
 
     fn mux(&mut self, bits: u32, count: usize) -> PyResult<()> {
         self.inner.add(&Mux { ring: ring(bits)?, count });
+        Ok(())
+    }
+
+    fn mux_rows(&mut self, bits: u32, rows: usize, width: usize) -> PyResult<()> {
+        self.inner.add(&MuxRows { ring: ring(bits)?, rows, width });
+        Ok(())
+    }
+
+    fn arithmetic(&mut self, bits: u32, count: usize) -> PyResult<()> {
+        self.inner.add(&ToArithmetic { ring: ring(bits)?, count });
         Ok(())
     }
 
@@ -131,6 +142,7 @@ impl Plan {
 fn correlation(need: &Need) -> (&'static str, u32, Vec<usize>) {
     let (bits, shape) = match *need {
         Need::Ots { count, .. } => (64, vec![count]),
+        Need::Seeds { width, count, .. } => (128, vec![width, count]),
         Need::Leaves { value_bits, thresholds, count, .. } => {
             return (need.kind(), value_bits, vec![thresholds, count]);
         }

@@ -8,7 +8,8 @@ use crate::words::{Array, axes, flat, shaped};
 use degreespar_link::Direction;
 use degreespar_protocol as protocol;
 use degreespar_protocol::{
-    Context, Extend, LessThan, Linear, MatMul, Max, Mux, Product, ProtocolError, Reveal, Square,
+    Context, Extend, LessThan, Linear, MatMul, Max, Mux, MuxRows, Product, ProtocolError, Reveal,
+    Square, ToArithmetic,
 };
 use numpy::{PyArrayDyn, PyUntypedArrayMethods};
 use pyo3::prelude::*;
@@ -132,6 +133,29 @@ impl Session {
         let (choices, values) = (flat(&bit), flat(&x));
         let step = Mux { ring: ring(bits)?, count: values.len() };
         shaped(py, self.run(py, |context| step.run(context, &choices, &values))?, x.shape())
+    }
+
+    fn mux_rows<'py>(
+        &self,
+        py: Python<'py>,
+        bit: Array<'py, u8>,
+        x: Array<'py, u64>,
+        bits: u32,
+    ) -> PyResult<Words<'py>> {
+        let (choices, values, [rows, width]) = (flat(&bit), flat(&x), axes(&x)?);
+        let step = MuxRows { ring: ring(bits)?, rows, width };
+        shaped(py, self.run(py, |context| step.run(context, &choices, &values))?, x.shape())
+    }
+
+    fn arithmetic<'py>(
+        &self,
+        py: Python<'py>,
+        bit: Array<'py, u8>,
+        bits: u32,
+    ) -> PyResult<Words<'py>> {
+        let choices = flat(&bit);
+        let step = ToArithmetic { ring: ring(bits)?, count: choices.len() };
+        shaped(py, self.run(py, |context| step.run(context, &choices))?, bit.shape())
     }
 
     fn square<'py>(&self, py: Python<'py>, x: Array<'py, u64>, bits: u32) -> PyResult<Words<'py>> {

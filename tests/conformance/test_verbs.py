@@ -39,6 +39,16 @@ def _bits_as_numbers(ops: Ops, feed: Any) -> Any:
     return ops.mask(ops.negate_bits(bit), feed(OTHERS, 8.0))
 
 
+def _swapped(ops: Ops, feed: Any) -> Any:
+    x, y = feed(NUMBERS[:120].reshape(2, 6, 10), 8.0), feed(OTHERS[:120].reshape(2, 6, 10), 8.0)
+    bit = ops.less_than(feed(OTHERS[:12].reshape(2, 6), 8.0), (0.5,), 12)[0]
+    return list(ops.swap_rows(bit, x, y))
+
+
+def _numbers_from_bits(bits: int) -> Program:
+    return lambda o, f: o.as_number(o.less_than(f(NUMBERS, 8.0), (0.0,), 12)[0], bits)
+
+
 TALL = PrivateMatrix("w", 11, 5, 14)
 BIAS = PrivateTensor("b", (5,), 12)
 SUMS, VARIANCES = np.linspace(0.5, 50, 41), np.geomspace(2**-6, 16, 41)
@@ -58,6 +68,13 @@ CASES = [
     Case("less_than", lambda o, f: o.less_than(f(NUMBERS, 8.0), (-2.0, 0.0, 2.5), 12)),
     Case("less_than_wide", lambda o, f: o.less_than(f(NUMBERS, 8.0, 40), (0.0,), 40)),
     Case("mask", _bits_as_numbers),
+    Case("less", lambda o, f: o.less(f(NUMBERS, 8.0), f(OTHERS, 8.0))),
+    Case("less_of_equals", lambda o, f: o.less(f(NUMBERS, 8.0), f(NUMBERS, 8.0))),
+    Case("less_mixed_units", lambda o, f: o.less(f(NUMBERS, 8.0), f(OTHERS, 8.0, 9))),
+    Case("swap_rows", _swapped),
+    Case("as_number", _numbers_from_bits(9)),
+    Case("as_number_of_one_bit", _numbers_from_bits(1)),
+    Case("as_number_wide", _numbers_from_bits(64)),
     Case("square", lambda o, f: o.square(f(NUMBERS, 8.0), bound=64.0, frac_bits=12), units=1),
     Case("square_wide", lambda o, f: o.square(f(NUMBERS, 8.0, 20), bound=64.0, frac_bits=40)),
     Case("multiply", lambda o, f: o.multiply(f(NUMBERS, 8.0), f(OTHERS, 8.0), 64.0, 12), units=1),

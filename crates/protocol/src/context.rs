@@ -1,6 +1,8 @@
 //! What a running primitive may touch.
 
-use crate::correlation::{LeafChoices, LeafPads, Leaves, Ots, ReceivedWords, SentWords};
+use crate::correlation::{
+    LeafChoices, LeafPads, Leaves, Ots, ReceivedSeeds, ReceivedWords, Seeds, SentSeeds, SentWords,
+};
 use crate::halves::Halves;
 use crate::{Need, ProtocolError, Store, WeightTable};
 use degreespar_link::{Channel, Party};
@@ -32,6 +34,21 @@ impl Context<'_> {
             match self.store.take_ots(need)? {
                 Ots::Sent(words) => sent = words,
                 Ots::Received(words) => received = words,
+            }
+        }
+        Ok((sent, received))
+    }
+
+    /// The seeds of a step, in both directions.
+    pub(crate) fn take_seeds(
+        &mut self,
+        needs: [Need; 2],
+    ) -> Result<(SentSeeds, ReceivedSeeds), ProtocolError> {
+        let (mut sent, mut received) = (SentSeeds::default(), ReceivedSeeds::default());
+        for need in needs {
+            match self.store.take_seeds(need)? {
+                Seeds::Sent(seeds) => sent = seeds,
+                Seeds::Received(seeds) => received = seeds,
             }
         }
         Ok((sent, received))

@@ -3,7 +3,8 @@
 use crate::bits::{Plane, pack_plane, xor};
 use crate::compare::digits::{Digit, digits, entry};
 use crate::correlation::{
-    AndBatch, AndPairs, LeafChoices, LeafPads, Leaves, Ots, ReceivedWords, SentWords,
+    AndBatch, AndPairs, LeafChoices, LeafPads, Leaves, Ots, ReceivedSeeds, ReceivedWords, Seeds,
+    SentSeeds, SentWords,
 };
 use crate::cots::CotBatch;
 use degreespar_ot::OtError;
@@ -28,6 +29,25 @@ pub(crate) fn ots(cots: &mut CotBatch, sends: bool, count: usize) -> Result<Ots,
             received.words.extend(words(chosen));
         })?;
         Ok(Ots::Received(received))
+    }
+}
+
+/// Random OTs of seeds: the whole strings.
+pub(crate) fn seeds(cots: &mut CotBatch, sends: bool, count: usize) -> Result<Seeds, OtError> {
+    if sends {
+        let mut sent = SentSeeds::default();
+        cots.send(count, |_, zero, one| {
+            sent.zero.extend_from_slice(zero);
+            sent.one.extend_from_slice(one);
+        })?;
+        Ok(Seeds::Sent(sent))
+    } else {
+        let mut received = ReceivedSeeds::default();
+        cots.receive(count, |_, choices, chosen| {
+            received.choices.extend_from_slice(choices);
+            received.seeds.extend_from_slice(chosen);
+        })?;
+        Ok(Seeds::Received(received))
     }
 }
 

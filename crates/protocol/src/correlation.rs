@@ -16,6 +16,20 @@ pub(crate) struct ReceivedWords {
     pub(crate) words: Vec<u64>,
 }
 
+/// The sender's half of random OTs of seeds: two of them each.
+#[derive(Debug, Default)]
+pub(crate) struct SentSeeds {
+    pub(crate) zero: Vec<u128>,
+    pub(crate) one: Vec<u128>,
+}
+
+/// The receiver's half: a random choice bit and the seed that it chose.
+#[derive(Debug, Default)]
+pub(crate) struct ReceivedSeeds {
+    pub(crate) choices: Vec<u8>,
+    pub(crate) seeds: Vec<u128>,
+}
+
 /// The sender's half of random 1-of-16 OTs: per digit (lowest first) one pad table for every threshold and number,
 /// threshold major. Bit k of a table pads the `less` bit of entry k, bit 16 + k the `equal` bit.
 #[derive(Debug, Default)]
@@ -72,6 +86,13 @@ pub(crate) struct LinearPair {
 pub(crate) enum Ots {
     Sent(SentWords),
     Received(ReceivedWords),
+}
+
+/// One party's half of the seeds of a step.
+#[derive(Debug)]
+pub(crate) enum Seeds {
+    Sent(SentSeeds),
+    Received(ReceivedSeeds),
 }
 
 /// One party's half of the comparison leaves of a step.

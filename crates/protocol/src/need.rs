@@ -15,6 +15,15 @@ pub enum Need {
         /// How many.
         count: usize,
     },
+    /// Random OTs of 128-bit seeds, each to be stretched once.
+    Seeds {
+        /// Who holds both seeds.
+        sender: Party,
+        /// How many words a seed is stretched to.
+        width: usize,
+        /// How many.
+        count: usize,
+    },
     /// Random 1-of-16 OTs, one for every digit of `count` numbers, with two bits per threshold.
     Leaves {
         /// Who holds the tables.
@@ -122,7 +131,9 @@ impl Need {
     /// The COTs that it is made of; of pairs and triples: unless ciphertexts make it.
     pub fn cots(&self) -> CotCount {
         match *self {
-            Self::Ots { sender, count } => CotCount::one_way(sender, count),
+            Self::Ots { sender, count } | Self::Seeds { sender, count, .. } => {
+                CotCount::one_way(sender, count)
+            }
             Self::Leaves { sender, value_bits, count, .. } => {
                 CotCount::one_way(sender, value_bits as usize * count)
             }
@@ -143,6 +154,7 @@ impl Need {
     pub fn kind(&self) -> &'static str {
         match self {
             Self::Ots { .. } => "random OT batch",
+            Self::Seeds { .. } => "seed OT batch",
             Self::Leaves { .. } => "comparison leaf batch",
             Self::AndPairs { .. } => "AND pair batch",
             Self::SquarePairs { .. } => "square pair batch",

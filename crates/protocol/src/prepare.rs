@@ -115,6 +115,9 @@ fn put_converted(
             Need::Ots { sender, count } => {
                 store.put_ots(need, convert::ots(cots, sender == party, count)?);
             }
+            Need::Seeds { sender, count, .. } => {
+                store.put_seeds(need, convert::seeds(cots, sender == party, count)?);
+            }
             Need::Leaves { sender, value_bits, thresholds, count } => {
                 let shape = (value_bits, thresholds, count);
                 store.put_leaves(need, convert::leaves(cots, sender == party, shape)?);

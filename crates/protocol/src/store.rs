@@ -1,6 +1,6 @@
 //! The correlations that are prepared and not yet used: first in, first out, for every kind.
 
-use crate::correlation::{AndPairs, Leaves, LinearPair, Ots, SquarePairs, Triples};
+use crate::correlation::{AndPairs, Leaves, LinearPair, Ots, Seeds, SquarePairs, Triples};
 use crate::{Need, ProtocolError};
 use std::collections::VecDeque;
 
@@ -8,6 +8,7 @@ use std::collections::VecDeque;
 #[derive(Debug, Default)]
 pub struct Store {
     ots: Queue<Ots>,
+    seeds: Queue<Seeds>,
     leaves: Queue<Leaves>,
     and_pairs: Queue<AndPairs>,
     square_pairs: Queue<SquarePairs>,
@@ -69,6 +70,7 @@ macro_rules! kinds {
 
 kinds! {
     ots: Ots, put_ots, take_ots;
+    seeds: Seeds, put_seeds, take_seeds;
     leaves: Leaves, put_leaves, take_leaves;
     and_pairs: AndPairs, put_and_pairs, take_and_pairs;
     square_pairs: SquarePairs, put_square_pairs, take_square_pairs;

@@ -29,6 +29,7 @@ pub(crate) fn ot_work(needs: &[Need], made: usize) -> Work {
     for need in needs {
         match *need {
             Need::Ots { count, .. } => add(&mut work, "ot", count),
+            Need::Seeds { count, .. } => add(&mut work, "seed", count),
             Need::Leaves { value_bits, thresholds, count, .. } => {
                 add(&mut work, "leaf choice", value_bits as usize * count);
                 add(&mut work, "leaf", digit_count(value_bits) * thresholds * count);
@@ -75,6 +76,7 @@ pub(crate) fn answer_work(needs: &[Need]) -> Work {
     for need in needs {
         match *need {
             Need::Ots { count, .. } => add(&mut work, "ot", count),
+            Need::Seeds { width, count, .. } => add(&mut work, "row word", width * count),
             Need::Leaves { value_bits, thresholds, count, .. } => {
                 add(&mut work, "leaf", digit_count(value_bits) * thresholds * count);
             }

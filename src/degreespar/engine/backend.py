@@ -86,6 +86,12 @@ class Backend(Protocol):
     def mux(self, bit: BitArray, x: Words, bits: int) -> Words:
         """bit * x, element by element."""
 
+    def mux_rows(self, bit: BitArray, x: Words, bits: int) -> Words:
+        """Each bit times its row of x (rows, width): one OT a row."""
+
+    def arithmetic(self, bit: BitArray, bits: int) -> Words:
+        """The bits as numbers 0 and 1."""
+
     def square(self, x: Words, bits: int) -> Words:
         """x * x."""
 

@@ -56,6 +56,12 @@ class ClearBackend:
     def mux(self, bit: BitArray, x: Words, bits: int) -> Words:
         return x * bit
 
+    def mux_rows(self, bit: BitArray, x: Words, bits: int) -> Words:
+        return x * bit[:, None]
+
+    def arithmetic(self, bit: BitArray, bits: int) -> Words:
+        return bit.astype(np.uint64)
+
     def square(self, x: Words, bits: int) -> Words:
         return reduce(x * x, bits)
 

@@ -204,6 +204,13 @@ class Ops:
         payload = np.ascontiguousarray(coarse.payload)
         return [SecretBits(bit) for bit in self.backend.less_than(payload, coarse.bits, units)]
 
+    def less(self, x: Secret, y: Secret) -> SecretBits:
+        """[x < y] between secrets of one shape, exactly."""
+        bound = x.bound + y.bound
+        difference = self.subtract(x, y, bound)
+        (below,) = self.less_than(difference, (0.0,), difference.frac_bits)
+        return below
+
     def either(self, left: SecretBits, right: SecretBits) -> SecretBits:
         """Exactly one of the two."""
         return SecretBits(left.payload ^ right.payload)
@@ -219,6 +226,26 @@ class Ops:
         x = self.at_most(replace(x, bound=kept), required_bits(kept, x.frac_bits))
         payload = self.backend.mux(bit.payload, np.ascontiguousarray(x.payload), x.bits)
         return replace(x, payload=payload)
+
+    def swap_rows(self, bit: SecretBits, x: Secret, y: Secret) -> tuple[Secret, Secret]:
+        """(y, x) where the bit is 1, (x, y) where it is 0: a bit (..., ) for rows (..., width).
+
+        The difference lives modulo 2^bits, so that x and y may fill their ring.
+        """
+        if (x.bits, x.frac_bits) != (y.bits, y.frac_bits):
+            raise ValueError("rows of different rings or units cannot be exchanged")
+        width = x.shape[-1]
+        difference = reduce(x.payload - y.payload, x.bits).reshape(-1, width)
+        choices = np.ascontiguousarray(bit.payload.reshape(-1))
+        moved = self.backend.mux_rows(choices, np.ascontiguousarray(difference), x.bits).reshape(x.shape)
+        bound = max(x.bound, y.bound)
+        first = replace(x, payload=reduce(x.payload - moved, x.bits), bound=bound)
+        return first, replace(y, payload=reduce(y.payload + moved, x.bits), bound=bound)
+
+    def as_number(self, bit: SecretBits, bits: int) -> Secret:
+        """0 or 1, in the ring of `bits`."""
+        payload = self.backend.arithmetic(np.ascontiguousarray(bit.payload), bits)
+        return Secret(payload, bits, 0, 1.0)
 
     def maximum(self, x: Secret) -> Secret:
         """The largest along the last axis."""

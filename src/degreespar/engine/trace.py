@@ -72,6 +72,14 @@ class TraceBackend:
         self._plan.mux(bits, x.size)
         return x
 
+    def mux_rows(self, bit: BitArray, x: Words, bits: int) -> Words:
+        self._plan.mux_rows(bits, *x.shape)
+        return x
+
+    def arithmetic(self, bit: BitArray, bits: int) -> Words:
+        self._plan.arithmetic(bits, bit.size)
+        return np.zeros(bit.shape, dtype=np.uint64)
+
     def square(self, x: Words, bits: int) -> Words:
         self._plan.square(bits, x.size)
         return x

@@ -69,6 +69,12 @@ class TwoPartyBackend:
     def mux(self, bit: BitArray, x: Words, bits: int) -> Words:
         return self.session.mux(bit, x, bits)
 
+    def mux_rows(self, bit: BitArray, x: Words, bits: int) -> Words:
+        return self.session.mux_rows(bit, x, bits)
+
+    def arithmetic(self, bit: BitArray, bits: int) -> Words:
+        return self.session.arithmetic(bit, bits)
+
     def square(self, x: Words, bits: int) -> Words:
         return self.session.square(x, bits)
 

@@ -3,7 +3,9 @@
 use super::harness::{
     COUNTS, Data, Tested, WIDTHS, cots_of, mine, open, open_bits, open_signed, play,
 };
-use crate::{Extend, LessThan, Mux, Product, Rescale, Reveal, Square, Truncate};
+use crate::{
+    Extend, LessThan, Mux, MuxRows, Product, Rescale, Reveal, Square, ToArithmetic, Truncate,
+};
 use degreespar_ring::Ring;
 
 #[test]
@@ -148,6 +150,44 @@ fn a_multiplexer_keeps_or_clears_any_element() -> Tested {
                 step.run(context, mine(context, &flag_shares), mine(context, &x_shares))
             })?;
             let expected: Vec<u64> = flags.iter().zip(&x).map(|(&m, x)| u64::from(m) * x).collect();
+            assert_eq!(open(ring, &played.results), expected, "{step:?}");
+        }
+    }
+    Ok(())
+}
+
+#[test]
+fn a_row_multiplexer_keeps_or_clears_whole_rows() -> Tested {
+    for bits in WIDTHS.into_iter().chain([1, 63]) {
+        let ring = Ring::new(bits)?;
+        for (rows, width) in [(0, 3), (3, 0), (1, 1), (7, 5), (2, 131), (33, 1)] {
+            let step = MuxRows { ring, rows, width };
+            let mut data = Data::new(13);
+            let (flags, x) = (data.bits(rows), data.any(ring, rows * width));
+            let (flag_shares, x_shares) = (data.share_bits(&flags), data.share(ring, &x));
+            let played = play(&step, |context| {
+                step.run(context, mine(context, &flag_shares), mine(context, &x_shares))
+            })?;
+            let expected: Vec<u64> =
+                x.iter().enumerate().map(|(i, x)| u64::from(flags[i / width]) * x).collect();
+            assert_eq!(open(ring, &played.results), expected, "{step:?}");
+            assert_eq!(cots_of(&step), if width == 0 { 0 } else { 2 * rows });
+        }
+    }
+    Ok(())
+}
+
+#[test]
+fn bits_become_numbers() -> Tested {
+    for bits in WIDTHS.into_iter().chain([1, 2, 63]) {
+        let ring = Ring::new(bits)?;
+        for count in COUNTS {
+            let step = ToArithmetic { ring, count };
+            let mut data = Data::new(14);
+            let flags = data.bits(count);
+            let shares = data.share_bits(&flags);
+            let played = play(&step, |context| step.run(context, mine(context, &shares)))?;
+            let expected: Vec<u64> = flags.iter().map(|&flag| flag.into()).collect();
             assert_eq!(open(ring, &played.results), expected, "{step:?}");
         }
     }

@@ -3,8 +3,8 @@
 use super::harness::{Outcome, Tested, in_two_threads, prepared};
 use crate::cots::{CotSource, OtSupply};
 use crate::{
-    Context, CotCount, Extend, LessThan, MatMul, Mux, Primitive, Product, ProtocolError, Square,
-    WeightTable,
+    Context, CotCount, Extend, LessThan, MatMul, Mux, MuxRows, Primitive, Product, ProtocolError,
+    Square, ToArithmetic, WeightTable,
 };
 use degreespar_link::{Channel, Frame, LinkError, Party, Schedule, Transport, memory};
 use degreespar_ot::{OtError, ReceiverCots, SenderCots};
@@ -83,6 +83,10 @@ fn every_message_is_masked() -> Tested {
     check_masks(&step, |context| step.run(context, &x, &x).map(drop))?;
     let step = Mux { ring, count };
     check_masks(&step, |context| step.run(context, &bits, &x).map(drop))?;
+    let step = MuxRows { ring, rows: count / 40, width: 40 };
+    check_masks(&step, |context| step.run(context, &bits[..count / 40], &x).map(drop))?;
+    let step = ToArithmetic { ring, count };
+    check_masks(&step, |context| step.run(context, &bits).map(drop))?;
     let step = Extend { from: ring, to: Ring::new(40)?, count };
     check_masks(&step, |context| step.run(context, &x).map(drop))?;
     let step = LessThan { ring, thresholds: vec![0, 9], count };
