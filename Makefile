@@ -13,7 +13,7 @@ NATIVE_SOURCES := $(shell find crates bindings .cargo -name '*.rs' -o -name '*.t
 # A caller's virtual environment must not be mistaken for ours.
 unexport VIRTUAL_ENV PYTHONPATH PYTHONHOME CONDA_PREFIX
 
-.PHONY: help demo test test-rust test-python lint docs format bench setup setup-dev lock clean
+.PHONY: help demo test test-rust test-python test-checked fuzz lint docs format bench setup setup-dev lock clean
 
 help: ## this list
 	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /\1\t/' | expand -t 14
@@ -54,6 +54,14 @@ test-rust: ## the native core's tests
 test-python: setup-dev ## the package's tests, slow end-to-end cases last
 	$(PY) -m pytest
 
+test-checked: ## the native core's tests with overflow checks, and every attack on every message (minutes)
+	HOSTILE_ATTACKS=all cargo test --profile checked --workspace --exclude degreespar-native --quiet
+
+SECONDS := 60
+fuzz: setup-dev ## coverage-guided fuzzing of every reader, SECONDS=60 each; needs a C++ compiler
+	scripts/fuzz.sh $(SECONDS)
+	$(PY) -m pytest --hypothesis-profile=fuzz -p no:cacheprovider --timeout=0 tests/hostile tests/artifact/test_fuzz.py
+
 lint: setup-dev ## formatters, linters, type checker, import contracts; nothing is changed
 	cargo fmt --all --check
 	cargo clippy --release --workspace --all-targets --quiet -- -D warnings
@@ -81,4 +89,4 @@ lock: | $(UV) ## refreshes locks/ from pyproject.toml
 	$(UV) pip compile --quiet --universal --python-version 3.10 --generate-hashes --no-header --no-emit-index-url --group build --group dev --extra train --extra report pyproject.toml -o locks/dev.txt
 
 clean: ## removes what the verbs above made
-	rm -rf $(VENV) $(TOOLS) target demo-run
+	rm -rf $(VENV) $(TOOLS) target fuzz/target fuzz/corpus fuzz/artifacts demo-run

@@ -124,7 +124,7 @@ impl Channel {
 }
 
 /// FNV-1a: tells labels apart; it authenticates nothing, the transport does.
-fn label_tag(label: &str) -> u32 {
+pub(crate) fn label_tag(label: &str) -> u32 {
     label.bytes().fold(0x811c_9dc5, |hash, byte| (hash ^ u32::from(byte)).wrapping_mul(0x0100_0193))
 }
 

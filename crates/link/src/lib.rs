@@ -6,6 +6,8 @@
 
 mod channel;
 mod error;
+#[cfg(feature = "fuzzing")]
+pub mod fuzzing;
 pub mod memory;
 mod meter;
 mod party;

@@ -13,6 +13,8 @@ mod cot;
 mod crew;
 mod error;
 mod factory;
+#[cfg(feature = "fuzzing")]
+pub mod fuzzing;
 pub mod hash;
 #[cfg(any(test, feature = "ideal"))]
 pub mod ideal;

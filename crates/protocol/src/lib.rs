@@ -15,10 +15,12 @@ mod correlation;
 mod cots;
 mod error;
 mod forecast;
+#[cfg(feature = "fuzzing")]
+pub mod fuzzing;
 mod gilboa;
 mod halves;
 mod hidden;
-#[cfg(test)]
+#[cfg(any(test, feature = "fuzzing"))]
 mod ideal;
 mod inverse;
 mod linear;
