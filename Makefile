@@ -60,7 +60,7 @@ test-checked: ## the native core's tests with overflow checks, and every attack 
 SECONDS := 60
 fuzz: setup-dev ## coverage-guided fuzzing of every reader, SECONDS=60 each; needs a C++ compiler
 	scripts/fuzz.sh $(SECONDS)
-	$(PY) -m pytest --hypothesis-profile=fuzz -p no:cacheprovider --timeout=0 tests/hostile tests/artifact/test_fuzz.py
+	$(PY) -m pytest --hypothesis-profile=fuzz -p no:cacheprovider --timeout=0 tests/hostile
 
 lint: setup-dev ## formatters, linters, type checker, import contracts; nothing is changed
 	cargo fmt --all --check

@@ -2,8 +2,8 @@
 
 use degreespar_link::{Channel, Party};
 use degreespar_protocol::{
-    AffineGuess, Extend, Inverse, LessThan, Linear, MatMul, Max, Mux, Plan, Primitive, Product,
-    ProtocolError, Reveal, Session, Square, Truncate,
+    AffineGuess, Extend, Inverse, LessThan, Linear, MatMul, Max, Mux, MuxRows, Plan, Primitive,
+    Product, ProtocolError, Reveal, Session, Square, ToArithmetic, Truncate,
 };
 use degreespar_ring::{Ring, RingError};
 
@@ -22,6 +22,8 @@ pub struct Program {
     many: Square,
     product: Product,
     mux: Mux,
+    rows: MuxRows,
+    bits: ToArithmetic,
     extend: Extend,
     truncate: Truncate,
     less: LessThan,
@@ -42,6 +44,8 @@ impl Program {
             many: Square { ring: Ring::new(28)?, count: MANY },
             product: Product { ring: wide, count },
             mux: Mux { ring: narrow, count },
+            rows: MuxRows { ring: narrow, rows: 2, width: 5 },
+            bits: ToArithmetic { ring: narrow, count },
             extend: Extend { from: narrow, to: wide, count },
             truncate: Truncate { ring: wide, drop_bits: 5, count },
             less: LessThan { ring: narrow, thresholds: vec![-3, 0, 9, 11, 12], count },
@@ -56,7 +60,7 @@ impl Program {
         Ok(program)
     }
 
-    fn steps(&self) -> [&dyn Primitive; 12] {
+    fn steps(&self) -> [&dyn Primitive; 14] {
         [
             &self.linear,
             &self.matmul,
@@ -64,6 +68,8 @@ impl Program {
             &self.many,
             &self.product,
             &self.mux,
+            &self.rows,
+            &self.bits,
             &self.extend,
             &self.truncate,
             &self.less,
@@ -109,6 +115,8 @@ impl Program {
             self.many.run(context, &shares(party, MANY))?;
             self.product.run(context, &few, &few)?;
             self.mux.run(context, &[0, 1, 0, 1, 1, 0, 0], &few)?;
+            self.rows.run(context, &[0, 1], &shares(party, 10))?;
+            self.bits.run(context, &[0, 1, 0, 1, 1, 0, 0])?;
             let wide = self.extend.run(context, &few)?;
             let cut = self.truncate.run(context, &wide)?;
             self.less.run(context, &few)?;

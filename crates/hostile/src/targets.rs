@@ -43,7 +43,7 @@ pub fn seeds(name: &str) -> Vec<Vec<u8>> {
         }),
         // the generator of ristretto255 (RFC 9496, appendix A.1), as a public key and as offers
         "ot_base" => vec![GENERATOR.repeat(4), GENERATOR.repeat(2), GENERATOR.to_vec()],
-        "primitive" => (0..20).map(|which| vec![which, which / 10, 20, 7, 99, 1, 90, 13]).collect(),
+        "primitive" => (0..24).map(|which| vec![which, which / 12, 20, 7, 99, 1, 90, 13]).collect(),
         _ => vec![vec![1, 2, 3, 4, 5, 6, 7, 8]],
     }
 }

@@ -2,8 +2,8 @@
 
 use crate::ideal::{ClearProducts, IdealCots};
 use crate::{
-    Context, Extend, LessThan, Linear, MatMul, Max, Mux, Need, OtSupply, Primitive, Product,
-    ProtocolError, Reveal, Square, Store, Truncate, WeightTable, prepare,
+    Context, Extend, LessThan, Linear, MatMul, Max, Mux, MuxRows, Need, OtSupply, Primitive,
+    Product, ProtocolError, Reveal, Square, Store, ToArithmetic, Truncate, WeightTable, prepare,
 };
 use degreespar_link::{Channel, Frame, LinkError, Party, Transport, fuzzing::tag};
 use degreespar_ot::Prg;
@@ -65,7 +65,7 @@ pub fn primitive(input: &[u8]) -> Result<(), ProtocolError> {
 fn one(channel: &mut Channel, which: u8, ring: Ring, count: usize) -> Result<(), ProtocolError> {
     let (x, bits) = (vec![1; count], vec![1; count]);
     let wide = Ring::new(44)?;
-    match which % 10 {
+    match which % 12 {
         0 => run(channel, &Square { ring, count }, |s, c| s.run(c, &x)),
         1 => run(channel, &Product { ring, count }, |s, c| s.run(c, &x, &x)),
         2 => run(channel, &Mux { ring, count }, |s, c| s.run(c, &bits, &x)),
@@ -84,6 +84,8 @@ fn one(channel: &mut Channel, which: u8, ring: Ring, count: usize) -> Result<(),
             let step = Linear { weight: WEIGHT, ring, rows: 1, inner: count, cols: 2 };
             run(channel, &step, |s, c| s.run(c, &x))
         }
+        9 => run(channel, &MuxRows { ring, rows: count, width: 1 }, |s, c| s.run(c, &bits, &x)),
+        10 => run(channel, &ToArithmetic { ring, count }, |s, c| s.run(c, &bits)),
         _ => run(channel, &Reveal { ring, count }, |s, c| s.run(c, &x)),
     }
 }

@@ -22,7 +22,7 @@ def read_json(path: Path) -> dict[str, object]:
         value = json.loads(path.read_text(encoding="utf-8"))
     except FileNotFoundError as error:
         raise CheckpointError(f"{path} is missing, and a checkpoint folder needs it") from error
-    except (OSError, ValueError) as error:
+    except (OSError, ValueError, RecursionError) as error:
         raise CheckpointError(f"{path} cannot be read as JSON") from error
     if not isinstance(value, dict):
         raise CheckpointError(f"{path} does not hold a JSON object")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import hashlib
+import io
 import struct
 import zlib
 from collections.abc import Mapping
@@ -41,6 +42,7 @@ FASHION_MNIST_LABELS = (
 )
 IDX_UNSIGNED_BYTES = 8
 IDX_MAX_BYTES = 1 << 28
+IDX_MAX_AXES = 4
 
 
 @dataclass(frozen=True)
@@ -82,11 +84,7 @@ def read_idx(path: Path, sha256: str | None = None) -> ByteArray:
     packed = _read_bytes(path)
     if sha256 is not None and hashlib.sha256(packed).hexdigest() != sha256:
         raise DataError(f"{path} is not the published file: its sha256 digest differs")
-    try:
-        raw = gzip.decompress(packed)
-    except (OSError, EOFError, zlib.error) as error:
-        raise DataError(f"{path} is not a complete gzip file") from error
-    return _parse_idx(path, raw)
+    return _parse_idx(path, _unpack(path, packed))
 
 
 def _read_pair(folder: Path, stem: str) -> Pictures:
@@ -104,9 +102,23 @@ def _read_bytes(path: Path) -> bytes:
         raise DataError(f"cannot read {path}: {error.strerror}") from error
 
 
+def _unpack(path: Path, packed: bytes) -> bytes:
+    """The content of a gzip file, of which a small one may claim more than the machine has."""
+    try:
+        with gzip.GzipFile(fileobj=io.BytesIO(packed)) as file:
+            raw = file.read(IDX_MAX_BYTES + 1)
+    except (OSError, EOFError, zlib.error) as error:
+        raise DataError(f"{path} is not a complete gzip file") from error
+    if len(raw) > IDX_MAX_BYTES:
+        raise DataError(f"{path} unpacks to more than {IDX_MAX_BYTES} bytes")
+    return raw
+
+
 def _parse_idx(path: Path, raw: bytes) -> ByteArray:
     if len(raw) < 4 or raw[:3] != bytes([0, 0, IDX_UNSIGNED_BYTES]):
         raise DataError(f"{path} is not an IDX file of unsigned bytes")
+    if raw[3] > IDX_MAX_AXES:
+        raise DataError(f"{path} promises an array of {raw[3]} axes")
     header_bytes = 4 + 4 * raw[3]
     if len(raw) < header_bytes:
         raise DataError(f"{path} ends inside its header")
