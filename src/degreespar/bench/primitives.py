@@ -1,40 +1,19 @@
-"""What every primitive costs on this machine: both parties in one process, over a connection in memory.
-
-The inputs are random shares, so the values are random too, often out of a primitive's bounds: results
-are garbage then, but the work, the messages and the time do not depend on values.
-"""
+"""What every primitive costs on this machine: both parties in one process, over a connection in memory."""
 
 import threading
 import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from typing import Any
 
-import numpy as np
-
-from degreespar._native import Connection, Plan, Session, memory_pair
+from degreespar._native import Connection, Session, memory_pair
+from degreespar.bench import cases as made
+from degreespar.bench.cases import Case
 from degreespar.engine.inverse import inverse_spec
-from degreespar.engine.ring import BitArray, Words, reduce
 from degreespar.party.native import native_errors
 from degreespar.party.report import Cost, read_meter
 
 DEADLINE_S = 120.0
-SEED = 2026
-
-
-@dataclass(frozen=True)
-class Case:
-    """One primitive at one size: its public arguments, its inputs, and the call of either party."""
-
-    name: str
-    bits: int
-    elements: int
-    config: dict[str, object]
-    declare: Callable[[Plan], None]
-    inputs: Callable[[np.random.Generator], tuple[Any, ...]]
-    perform: Callable[..., object]
-    weight: tuple[int, int] | None = None
 
 
 @dataclass(frozen=True)
@@ -98,10 +77,9 @@ def _party(end: Connection, case: Case, meeting: threading.Barrier) -> tuple[Pha
 
 def _phases(end: Connection, case: Case, meeting: threading.Barrier) -> tuple[Phase, Phase]:
     end.set_deadline(DEADLINE_S)
-    session, plan = Session(end), Plan()
-    case.declare(plan)
-    inputs = case.inputs(np.random.default_rng(SEED + session.is_server))
-    _place_weight(session, case)
+    session, plan = Session(end), case.plan()
+    inputs = case.own_inputs(session)
+    case.place_weight(session)
     prepare_cost = session.prepare_cost(plan)
     answer_cost = (plan.bytes_to_client, plan.bytes_to_server, plan.flips)
     prepare = _timed(session, meeting, prepare_cost, lambda: session.prepare(plan))
@@ -120,69 +98,28 @@ def _timed(
     return Phase(read_meter(session) - before, time.process_time() - cpu_s, declared)
 
 
-def _place_weight(session: Session, case: Case) -> None:
-    if case.weight is None:
-        return
-    if session.is_server:
-        matrix = np.random.default_rng(SEED).integers(-(2**15), 2**15, case.weight, dtype=np.int16)
-        session.load_weight(0, matrix)
-    else:
-        session.declare_weight(0, *case.weight)
-
-
-def _words(bits: int, *shape: int) -> Callable[[np.random.Generator], tuple[Words]]:
-    return lambda rng: (reduce(rng.integers(0, 2**64, shape, dtype=np.uint64), bits),)
-
-
-def _two_words(bits: int, first: tuple[int, ...], second: tuple[int, ...]) -> Callable[..., Any]:
-    return lambda rng: (*_words(bits, *first)(rng), *_words(bits, *second)(rng))
-
-
-def _bit_and_words(bits: int, count: int) -> Callable[[np.random.Generator], tuple[BitArray, Words]]:
-    return lambda rng: (rng.integers(0, 2, count, dtype=np.uint8), *_words(bits, count)(rng))
-
-
 def _elementwise(n: int) -> list[Case]:
     """Sizes of rings as a ViT uses them: 24 bits for activations, 37 for their products."""
-    edges = [-512, 0, 512]
     return [
-        Case("extend", 24, n, {"to_bits": 37}, lambda p: p.extend(24, 37, n), _words(24, n),
-             lambda s, x: s.extend(x, 24, 37)),
-        Case("less_than", 16, n, {"thresholds": 1}, lambda p: p.less_than(16, [0], n), _words(16, n),
-             lambda s, x: s.less_than(x, 16, [0])),
-        Case("less_than", 16, n, {"thresholds": 3}, lambda p: p.less_than(16, edges, n), _words(16, n),
-             lambda s, x: s.less_than(x, 16, edges)),
-        Case("mux", 24, n, {}, lambda p: p.mux(24, n), _bit_and_words(24, n),
-             lambda s, bit, x: s.mux(bit, x, 24)),
-        Case("square", 37, n, {}, lambda p: p.square(37, n), _words(37, n), lambda s, x: s.square(x, 37)),
-        Case("product", 37, n, {}, lambda p: p.product(37, n), _two_words(37, (n,), (n,)),
-             lambda s, x, y: s.product(x, y, 37)),
-        Case("reveal", 24, n, {}, lambda p: p.reveal(24, n), _words(24, n), lambda s, x: s.reveal(x, 24)),
-    ]  # fmt: skip
+        made.extend(24, 37, n),
+        made.less_than(16, [0], n),
+        made.less_than(16, [-512, 0, 512], n),
+        made.mux(24, n),
+        made.square(37, n),
+        made.product(37, n),
+        made.reveal(24, n),
+    ]
 
 
 def _rowwise(n: int) -> list[Case]:
     rows, cols, few = max(1, n // 50), 50, max(1, n // 16)
-    share = inverse_spec(False, 0.5, 64.0, 21, 13, 18)
-    root = inverse_spec(True, 2.0**-6, 2.0**6, 24, 16, 16)
+    shares, roots = (0.5, 64.0), (2.0**-6, 2.0**6)
     return [
-        Case("maximum", 20, rows * cols, {"rows": rows, "cols": cols}, lambda p: p.maximum(20, rows, cols),
-             _words(20, rows, cols), lambda s, x: s.maximum(x, 20)),
-        Case("reciprocal", share.work_bits, few, {"range": [0.5, 64.0]}, lambda p: p.inverse(share, few),
-             _words(share.input_bits, few), lambda s, x: s.inverse(x, share)),
-        Case("reciprocal_root", root.work_bits, few, {"range": [2.0**-6, 2.0**6]},
-             lambda p: p.inverse(root, few), _words(root.input_bits, few), lambda s, x: s.inverse(x, root)),
-    ]  # fmt: skip
+        made.maximum(20, rows, cols),
+        made.inverse("reciprocal", inverse_spec(False, *shares, 21, 13, 18), shares, few),
+        made.inverse("reciprocal_root", inverse_spec(True, *roots, 24, 16, 16), roots, few),
+    ]
 
 
 def _matrix_products() -> list[Case]:
-    """Elements are those of the result."""
-    rows, inner, cols, batch = 50, 128, 384, 4
-    return [
-        Case("linear", 37, rows * cols, {"rows": rows, "inner": inner, "cols": cols},
-             lambda p: p.linear(0, 37, rows, inner, cols), _words(37, rows, inner),
-             lambda s, x: s.linear(x, 0, 37), weight=(inner, cols)),
-        Case("matmul", 37, batch * rows * rows, {"batch": batch, "rows": rows, "inner": 32, "cols": rows},
-             lambda p: p.matmul(37, batch, rows, 32, rows),
-             _two_words(37, (batch, rows, 32), (batch, 32, rows)), lambda s, x, y: s.matmul(x, y, 37)),
-    ]  # fmt: skip
+    return [made.linear(37, 50, 128, 384), made.matmul(37, 4, 50, 32, 50)]

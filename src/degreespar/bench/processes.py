@@ -33,24 +33,23 @@ class Done:
 
 
 @dataclass(frozen=True)
-class Pair:
-    """Keys, the client's part of a model and the places of both parties; `say` gets every line they print."""
+class TwoProcesses:
+    """Keys and places of both parties; `say` gets every line that they print."""
 
     folder: Path
-    model: Path
     say: Say
     server_place: Place = LOOPBACK
     client_place: Place = LOOPBACK
     deadline_s: float = 60.0
 
-    def classify(self, pictures: Sequence[Path], options: Sequence[str] = ()) -> Done:
-        """Starts both processes, has the pictures classified, and waits for both to end."""
-        self._set_out()
-        with self._serving() as (server, address):
-            command = [*self.client_place.prefix, *COMMAND, "classify", "--json"]
-            command += ["--model", str(self.folder / "client-model"), "--server", address]
-            command += [*self._peers("client", "server"), *options, *map(str, pictures)]
-            with _started(command, subprocess.PIPE) as client:
+    def run(self, serve: Sequence[str], ask: Sequence[str]) -> Done:
+        """Starts `degreespar SERVE... --listen` and `degreespar ASK... --server`, waits for both to end."""
+        for name in ("server", "client"):
+            if not (self.folder / name / KEY_FILE).exists():
+                self.say(f"keys of the {name}: {make_identity(self.folder / name, name)[:16]}...")
+        with self._serving(serve) as (server, address):
+            command = [*self.client_place.prefix, *COMMAND, *ask, "--json", "--server", address]
+            with _started([*command, *self._peers("client", "server")], subprocess.PIPE) as client:
                 relay = _relay("client", client, self.say)
                 assert client.stdout is not None
                 out = client.stdout.read()
@@ -61,21 +60,10 @@ class Pair:
             server_peak = _peak_of_ended(server)
         return Done(json.loads(out), client_peak, server_peak)
 
-    def _set_out(self) -> None:
-        """Keys of both parties, and the client's copy of the artifact: everything but the weights."""
-        for name in ("server", "client"):
-            if not (self.folder / name / KEY_FILE).exists():
-                self.say(f"keys of the {name}: {make_identity(self.folder / name, name)[:16]}...")
-        (self.folder / "client-model").mkdir(parents=True, exist_ok=True)
-        for file in CLIENT_FILES:
-            (self.folder / "client-model" / file).write_bytes((self.model / file).read_bytes())
-
     @contextmanager
-    def _serving(self) -> Iterator[tuple[subprocess.Popen[str], str]]:
-        listen = f"{self.server_place.address}:0"
-        command = [*self.server_place.prefix, *COMMAND, "serve", "--model", str(self.model)]
-        command += ["--listen", listen, "--max-clients", "1", *self._peers("server", "client")]
-        with _started(command, subprocess.DEVNULL) as server:
+    def _serving(self, serve: Sequence[str]) -> Iterator[tuple[subprocess.Popen[str], str]]:
+        command = [*self.server_place.prefix, *COMMAND, *serve, "--listen", f"{self.server_place.address}:0"]
+        with _started([*command, *self._peers("server", "client")], subprocess.DEVNULL) as server:
             assert server.stderr is not None
             first = server.stderr.readline()
             self.say(f"server | {first.rstrip()}")
@@ -89,6 +77,30 @@ class Pair:
         certificate = self.folder / other / CERTIFICATE_FILE
         names = ["--identity", str(self.folder / own), "--trust", str(certificate)]
         return [*names, "--deadline", str(self.deadline_s)]
+
+
+@dataclass(frozen=True)
+class Pair:
+    """A model, served and asked."""
+
+    folder: Path
+    model: Path
+    say: Say
+    server_place: Place = LOOPBACK
+    client_place: Place = LOOPBACK
+    deadline_s: float = 60.0
+
+    def classify(self, pictures: Sequence[Path], options: Sequence[str] = ()) -> Done:
+        """Starts both processes, has the pictures classified, and waits for both to end."""
+        client_model = self.folder / "client-model"
+        client_model.mkdir(parents=True, exist_ok=True)
+        # everything but the weights
+        for file in CLIENT_FILES:
+            (client_model / file).write_bytes((self.model / file).read_bytes())
+        serve = ["serve", "--model", str(self.model), "--max-clients", "1"]
+        ask = ["classify", "--model", str(client_model), *options, *map(str, pictures)]
+        places = (self.server_place, self.client_place)
+        return TwoProcesses(self.folder, self.say, *places, self.deadline_s).run(serve, ask)
 
 
 @contextmanager

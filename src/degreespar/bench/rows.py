@@ -70,8 +70,8 @@ def measured(
 ) -> Row:
     """A row of this machine, this commit and this moment."""
     now = datetime.now(timezone.utc).isoformat(timespec="seconds")
-    machine = {"cpu": _cpu_name(), "cores": _cores(), "gpu": gpu}
-    return Row(kind, name, _commit(), machine, network, seed, _versions(), config, metrics, now)
+    machine = {"cpu": cpu_name(), "cores": _cores(), "gpu": gpu}
+    return Row(kind, name, current_commit(), machine, network, seed, _versions(), config, metrics, now)
 
 
 def append(row: Row, folder: Path) -> Path:
@@ -97,7 +97,7 @@ def _version(package: str) -> str:
         return "not installed"
 
 
-def _commit() -> str:
+def current_commit() -> str:
     """The commit of the working folder; `+` behind it: with changes that are not in it."""
     head = _git("rev-parse", "HEAD")
     if head is None:
@@ -119,7 +119,8 @@ def _cores() -> int:
     return os.cpu_count() or 1
 
 
-def _cpu_name() -> str:
+def cpu_name() -> str:
+    """What the operating system calls the processor."""
     try:
         text = Path("/proc/cpuinfo").read_text(encoding="utf-8", errors="replace")
     except OSError:

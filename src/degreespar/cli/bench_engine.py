@@ -3,7 +3,8 @@
 import argparse
 from typing import TYPE_CHECKING
 
-from degreespar.bench.primitives import Case, Result, cases, measure
+from degreespar.bench.cases import Case
+from degreespar.bench.primitives import Result, cases, measure
 from degreespar.bench.rows import append, measured
 from degreespar.cli.arguments import add_results, new_command, positive_count
 from degreespar.cli.console import Console

@@ -1,0 +1,83 @@
+"""`degreespar price`: measures what work costs on this pair of machines."""
+
+import argparse
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from degreespar.bench.networks import NETWORKS, network_named
+from degreespar.bench.price_run import ask, on_this_machine, serve
+from degreespar.cli.arguments import new_command, positive_seconds
+from degreespar.cli.console import Console
+from degreespar.degree.errors import PriceError
+from degreespar.degree.price_table import PriceTable, read_prices, write_prices
+from degreespar.party.keys import load_identity, load_trusted
+
+if TYPE_CHECKING:
+    from degreespar.cli.arguments import Commands
+
+
+def add(commands: "Commands") -> None:
+    """Declares the command."""
+    parser = new_command(
+        commands,
+        "price",
+        "measure what each unit of work costs on two machines, or on this one, and write a price table",
+        "degreespar price --out prices.json\n"
+        "  degreespar price --listen 0.0.0.0:7700 --identity hospital --trust clinic.crt   (one machine)\n"
+        "  degreespar price --server HOST:7700 --identity clinic --trust hospital.crt --out prices.json",
+    )
+    ends = parser.add_mutually_exclusive_group()
+    ends.add_argument("--listen", metavar="HOST:PORT", help="be the server of one measurement")
+    ends.add_argument("--server", metavar="HOST:PORT", help="be the client of a server that listens")
+    ends.add_argument(
+        "--network",
+        choices=list(NETWORKS),
+        default="none",
+        help="between two processes here, emulated at the IP layer (root); default: none",
+    )
+    parser.add_argument("--out", type=Path, default=Path("prices.json"), metavar="FILE")
+    parser.add_argument("--line", default="measured", metavar="NAME", help="what to call the line")
+    parser.add_argument("--identity", type=Path, metavar="DIR", help="folder made by `degreespar keys`")
+    parser.add_argument("--trust", type=Path, action="append", metavar="FILE", help="the peer's certificate")
+    parser.add_argument(
+        "--deadline", type=positive_seconds, default=120.0, metavar="SECONDS", help="default: 120"
+    )
+    parser.set_defaults(run=run)
+
+
+def run(options: argparse.Namespace, console: Console) -> None:
+    """One end of a measurement, or both here."""
+    if not (options.listen or options.server):
+        on_this_machine(network_named(options.network), options.out, options.deadline, console.say)
+        table = read_prices(options.out)
+    else:
+        table_or_none = _one_end(options, console)
+        if table_or_none is None:
+            console.result({"measured": True}, "prices measured; the client has the table")
+            return
+        table = table_or_none
+        write_prices(table, options.out)
+    facts = {"file": str(options.out), "line": table.line.name, "commit": table.commit}
+    console.result(facts, _text(table, options.out))
+
+
+def _one_end(options: argparse.Namespace, console: Console) -> PriceTable | None:
+    if options.identity is None or options.trust is None:
+        raise PriceError("two machines need --identity and --trust, made by `degreespar keys`")
+    who = load_identity(options.identity), load_trusted(options.trust), options.deadline
+    if options.server:
+        return ask(options.server, *who, options.line, console.say)
+    serve(options.listen, *who, console.say)
+    return None
+
+
+def _text(table: PriceTable, out: Path) -> str:
+    lines = [f"{'phase':<9}{'unit':<36}{'server ns':>14}{'client ns':>14}"]
+    for phase, units in (("prepare", table.prepare), ("answer", table.answer)):
+        for unit, price in units.items():
+            server_ns, client_ns = 1e9 * price.server_cpu_s, 1e9 * price.client_cpu_s
+            lines.append(f"{phase:<9}{unit:<36}{server_ns:>14,.2f}{client_ns:>14,.2f}")
+    cores = ", ".join(f"{stage} {busy:.2f}" for stage, busy in table.busy_cores.items())
+    return "\n".join(
+        [*lines, f"cores kept busy: {cores}; a flip {1e6 * table.flip_s:.0f} us", f"written to {out}"]
+    )

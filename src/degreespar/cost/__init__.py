@@ -1,0 +1,1 @@
+"""What a private answer will cost, before anything runs."""
