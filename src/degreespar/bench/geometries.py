@@ -18,7 +18,9 @@ def names() -> list[str]:
     return list(_WIDTHS)
 
 
-def vit_geometry(name: str, layers: int = DEPTH, tokens: int | None = None) -> VitGeometry:
+def vit_geometry(
+    name: str, layers: int = DEPTH, tokens: int | None = None, ffn_widths: tuple[int, ...] | None = None
+) -> VitGeometry:
     """A ViT that cuts grey pictures into patches of 2 x 2: 197 tokens as in our own training, or others."""
     if name not in _WIDTHS:
         raise DegreeSparError(f"no geometry is called {name!r}; there are {', '.join(_WIDTHS)}")
@@ -32,7 +34,7 @@ def vit_geometry(name: str, layers: int = DEPTH, tokens: int | None = None) -> V
         channels=1,
         width=width,
         heads=heads,
-        ffn_widths=(4 * width,) * layers,
+        ffn_widths=ffn_widths or (4 * width,) * layers,
         classes=CLASSES,
         layer_norm_eps=1e-6,
     )

@@ -10,8 +10,8 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from degreespar.artifact import VitGeometry
-from degreespar.bench.made_model import made_policy, write_made_model, write_noise_picture
+from degreespar.artifact import PublicPart, VitGeometry
+from degreespar.bench.made_model import made_policy, made_public, write_made_model, write_noise_picture
 from degreespar.bench.namespaces import Place
 from degreespar.bench.processes import Done, Pair, Say
 from degreespar.engine.trace import PART_SEPARATOR
@@ -64,6 +64,11 @@ class Setting:
     gelu_order: int
     places: tuple[Place, Place]
 
+    def public(self) -> PublicPart:
+        """The made model's public part."""
+        policy = made_policy(self.geometry, self.squarings, self.gelu_order)
+        return made_public(self.name, self.geometry, policy)
+
     @property
     def layer(self) -> "Setting":
         """The same with the two layers that measuring one takes."""
@@ -86,9 +91,8 @@ def _run(setting: Setting, options: Sequence[str], say: Say) -> Done:
     geometry = setting.geometry
     with tempfile.TemporaryDirectory(prefix="degreespar-bench-") as name:
         folder = Path(name)
-        policy = made_policy(geometry, setting.squarings, setting.gelu_order)
         say(f"making a model: {setting.name}, {geometry.layers} layers, {geometry.tokens} tokens")
-        write_made_model(folder / "model", setting.name, geometry, policy, SEED)
+        write_made_model(folder / "model", setting.public(), SEED)
         picture = write_noise_picture(folder / "picture.png", geometry, SEED)
         pair = Pair(folder, folder / "model", say, *setting.places, deadline_s=DEADLINE_S)
         return pair.classify([picture], options)

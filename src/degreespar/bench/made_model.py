@@ -50,19 +50,24 @@ def made_policy(geometry: VitGeometry, squarings: int, gelu_order: int) -> Degre
     return DegreePolicy(layers, ModelBounds(normed, 32.0, VARIANCE))
 
 
-def write_made_model(folder: Path, name: str, geometry: VitGeometry, policy: DegreePolicy, seed: int) -> str:
-    """Writes the artifact; gives its digest."""
-    rng = np.random.default_rng(seed)
+def made_public(name: str, geometry: VitGeometry, policy: DegreePolicy) -> PublicPart:
+    """All that costs depend on."""
     entries = tuple(
         replace(entry, frac_bits=WEIGHT_FRAC_BITS) if entry.dtype == "int16" else entry
         for entry in expected_weights(geometry)
     )
+    labels = tuple(f"class {number}" for number in range(geometry.classes))
+    return PublicPart(name, geometry, policy, entries, labels)
+
+
+def write_made_model(folder: Path, public: PublicPart, seed: int) -> str:
+    """Writes the artifact; gives its digest."""
+    rng = np.random.default_rng(seed)
     tensors = {}
-    for entry in entries:
+    for entry in public.weights:
         scale = 0.02 * 2.0**entry.frac_bits
         tensors[entry.name] = np.rint(rng.normal(0.0, scale, entry.shape)).astype(entry.dtype)
-    labels = tuple(f"class {number}" for number in range(geometry.classes))
-    return write_artifact(folder, PublicPart(name, geometry, policy, entries, labels), CLIENT, tensors)
+    return write_artifact(folder, public, CLIENT, tensors)
 
 
 def write_noise_picture(path: Path, geometry: VitGeometry, seed: int) -> Path:

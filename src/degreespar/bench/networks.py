@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
 
+from degreespar.degree.price_table import Line
 from degreespar.errors import DegreeSparError
 
 
@@ -19,6 +20,13 @@ class Network:
     def one_way_s(self) -> float:
         """Half of the round trip."""
         return self.round_trip_s / 2
+
+    @property
+    def line(self) -> Line | None:
+        """For estimates."""
+        if self.bits_per_second is None:
+            return None
+        return Line(self.name, self.bits_per_second, self.bits_per_second, self.round_trip_s)
 
 
 NETWORKS: Mapping[str, Network] = MappingProxyType(

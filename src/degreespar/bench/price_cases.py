@@ -13,7 +13,7 @@ FULL_SLOTS = 16_384
 RINGS = (28, 37, 44, 56, 64)
 """From the narrowest matrix ring of a program to the widest: each leads to other lattice parameters."""
 LINEAR_SIZES = ((1, 384, 384), (50, 128, 384), (197, 384, 256), (197, 1024, 96))
-MATMUL_SIZES = ((1, 50, 32, 50), (2, 197, 64, 197), (2, 197, 197, 64))
+MATMUL_SIZES = ((2, 50, 32, 50), (1, 197, 64, 197), (1, 100, 197, 64))
 
 
 def price_cases() -> list[Case]:

@@ -26,6 +26,7 @@ FLOOR_S = 2e-3
 """Cases shorter than this count as if they took so long: their relative noise is large."""
 LEAST_CLOCK = 1 / 256
 """Seconds of the clock for one of processor time, at least: no stage keeps more cores busy."""
+PULL = 4
 
 
 @dataclass(frozen=True)
@@ -95,7 +96,11 @@ def _fit_units(seen: list[Observation]) -> dict[str, UnitPrice]:
 def _fit_clock(
     seen: list[Observation], prices: Mapping[str, Units], line: Line
 ) -> tuple[dict[str, float], float]:
-    """Busy cores by stage, and the seconds of a flip: the clock's reading from processor time and flips."""
+    """Busy cores by stage, and the seconds of a flip: the clock's reading from processor time and flips.
+
+    Stages are seen mixed, and never quite apart: each is drawn to the cores that all keep busy together
+    as if so many cases (`PULL`) had shown that.
+    """
     rows = []
     for one in seen:
         stages = dict.fromkeys(STAGES, 0.0)
@@ -103,8 +108,12 @@ def _fit_clock(
             units = stage_units(down, up, work)
             stages[name] = sum(cpu_seconds(prices["answer" if name == ANSWER else "prepare"], units))
         rows.append([*stages.values(), float(flips_of(one.declared))])
-    clock = np.array([_without_line(one, line) for one in seen])
-    *inverse_cores, flip_s = nonnegative_prices(np.array(rows), clock, FLOOR_S).tolist()
+    matrix, clock = np.array(rows), np.array([_without_line(one, line) for one in seen])
+    together = np.column_stack([matrix[:, :-1].sum(axis=1), matrix[:, -1]])
+    common = max(float(nonnegative_prices(together, clock, FLOOR_S)[0]), LEAST_CLOCK)
+    pulls = np.repeat(np.eye(len(STAGES), len(STAGES) + 1), PULL, axis=0)
+    matrix, clock = np.vstack([matrix, pulls]), np.append(clock, np.full(len(pulls), common))
+    *inverse_cores, flip_s = nonnegative_prices(matrix, clock, FLOOR_S).tolist()
     cores = (1 / max(inverse, LEAST_CLOCK) for inverse in inverse_cores)
     return dict(zip(STAGES, cores, strict=True)), flip_s
 

@@ -24,7 +24,7 @@ DEFAULT_FILE = Path(__file__).with_name("default_prices.json")
 MAX_BYTES = 1 << 20
 BYTE = "byte"
 NO_LINE = "none"
-"""Both parties on one machine, as it is."""
+"""Both parties on one machine, as it is: no line is waited for."""
 
 
 @dataclass(frozen=True)

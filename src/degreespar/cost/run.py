@@ -1,0 +1,91 @@
+"""Predicted cost of a whole answer, window by window."""
+
+from collections.abc import Callable, Iterable
+from dataclasses import asdict, dataclass
+
+from degreespar.cost.phase import Estimate, estimate_phase
+from degreespar.degree.price_table import Line, PriceTable
+from degreespar.engine.trace import PART_SEPARATOR
+from degreespar.party.declared import declare
+from degreespar.party.demand import Demand
+
+
+@dataclass(frozen=True)
+class WindowEstimate:
+    """Both phases of a window."""
+
+    name: str
+    prepare: Estimate
+    answer: Estimate
+
+    @property
+    def total(self) -> Estimate:
+        """One after the other."""
+        return self.prepare + self.answer
+
+
+@dataclass(frozen=True)
+class RunEstimate:
+    """One answer; its phases follow each other."""
+
+    windows: tuple[WindowEstimate, ...]
+
+    @property
+    def prepare(self) -> Estimate:
+        """Making correlations."""
+        return total(window.prepare for window in self.windows)
+
+    @property
+    def answer(self) -> Estimate:
+        """The online part."""
+        return total(window.answer for window in self.windows)
+
+    @property
+    def layers(self) -> dict[str, WindowEstimate]:
+        """Kinds of work added up."""
+        return self._grouped(lambda name: name.partition(PART_SEPARATOR)[0])
+
+    @property
+    def kinds(self) -> dict[str, WindowEstimate]:
+        """Layers added up; windows that are no kind of work keep their names."""
+        return self._grouped(lambda name: name.partition(PART_SEPARATOR)[2] or name)
+
+    def to_json(self) -> dict[str, object]:
+        """For `--json`: as a run's own report, and more."""
+        return {
+            "total": asdict(self.prepare + self.answer),
+            "prepare": asdict(self.prepare),
+            "answer": asdict(self.answer),
+            "windows": [asdict(window) for window in self.windows],
+        }
+
+    def _grouped(self, key: Callable[[str], str]) -> dict[str, WindowEstimate]:
+        groups: dict[str, WindowEstimate] = {}
+        for window in self.windows:
+            name = key(window.name)
+            so_far = groups.get(name, WindowEstimate(name, Estimate(), Estimate()))
+            groups[name] = WindowEstimate(
+                name, so_far.prepare + window.prepare, so_far.answer + window.answer
+            )
+        return groups
+
+
+def total(estimates: Iterable[Estimate]) -> Estimate:
+    """The sum."""
+    return sum(estimates, Estimate())
+
+
+def estimate_run(
+    demand: Demand, table: PriceTable, line: Line | None, just_in_time: bool = True
+) -> RunEstimate:
+    """The first answer of a session."""
+    return RunEstimate(
+        tuple(
+            WindowEstimate(
+                window.name,
+                estimate_phase(window.prepare, table, line),
+                estimate_phase(window.answer, table, line),
+            )
+            for window in declare(demand, just_in_time)
+        )
+    )
