@@ -300,7 +300,8 @@ def test_a09_geometry_of_other_types(changes: dict[str, Any]) -> None:
         lambda policy: policy["layers"][0]["selection"].update(alpha=1.25),
         lambda policy: policy["layers"][0]["selection"].update(alpha=1),
         lambda policy: policy["layers"].pop(),
-        lambda policy: policy["layers"][1].update(selection={"ranges": [3], "alpha": 0.5}),
+        lambda policy: policy["layers"][1].update(selection={"ranges": [3], "alpha": 0.5, "method": None}),
+        lambda policy: policy["layers"][0]["selection"].update(method="sort"),
     ],
 )
 def test_a10_policy(directory: Path, change: Change) -> None:

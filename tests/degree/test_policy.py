@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 from degreespar.degree import (
     GELU_STATES,
+    METHODS,
     SQUARINGS_STATES,
     DegreePolicy,
     IntGrid,
@@ -69,7 +70,7 @@ def selections(draw: st.DrawFn, tokens: int) -> Selection:
     while free and (not sizes or draw(st.booleans())):
         sizes.append(draw(st.integers(1, free)))
         free -= sizes[-1]
-    return Selection(tuple(sizes), draw(st.floats(0.0, 1.0)))
+    return Selection(tuple(sizes), draw(st.floats(0.0, 1.0)), draw(st.sampled_from([None, *METHODS])))
 
 
 def _grid(draw: st.DrawFn, rows: int, cols: int, states: list[int]) -> np.ndarray:
@@ -148,6 +149,12 @@ def test_refuses_ranges_that_are_no_sizes(ranges: Any) -> None:
 def test_refuses_a_mix_outside_of_its_interval(alpha: Any) -> None:
     with pytest.raises(PolicyError, match="alpha must be"):
         Selection((2,), alpha)
+
+
+@pytest.mark.parametrize("method", ["", "sort", 1])
+def test_refuses_protocols_that_do_not_exist(method: Any) -> None:
+    with pytest.raises(PolicyError, match="method must be one of bitonic, rank or null"):
+        Selection((2,), 0.5, method)
 
 
 def test_as_many_tokens_enter_as_left_the_layer_before() -> None:
@@ -236,15 +243,17 @@ BREAKS: list[tuple[str, Callable[[Any], object]]] = [
     (r"policy.layers\[0\] lacks the key 'selection'", lambda policy: policy["layers"][0].pop("selection")),
     (
         r"policy.layers\[0\].selection has the unknown key 'k'",
-        lambda policy: policy["layers"][0].update(selection={"ranges": [1], "alpha": 0.5, "k": 1}),
+        lambda policy: policy["layers"][0].update(
+            selection={"ranges": [1], "alpha": 0.5, "method": None, "k": 1}
+        ),
     ),
     (
         r"policy.layers\[0\].selection.ranges must be an integer",
-        lambda policy: policy["layers"][0].update(selection={"ranges": [1.0], "alpha": 0.5}),
+        lambda policy: policy["layers"][0].update(selection={"ranges": [1.0], "alpha": 0.5, "method": None}),
     ),
     (
         r"policy.layers\[0\].selection: alpha must be",
-        lambda policy: policy["layers"][0].update(selection={"ranges": [1], "alpha": 2.0}),
+        lambda policy: policy["layers"][0].update(selection={"ranges": [1], "alpha": 2.0, "method": None}),
     ),
     ("policy.bounds.logits must be a number", lambda policy: policy["bounds"].update(logits=True)),
     (

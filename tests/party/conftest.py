@@ -11,9 +11,10 @@ from pathlib import Path
 import pytest
 
 from degreespar._native import Identity
+from degreespar.degree import METHODS, DegreePolicy
 from degreespar.party.client import ClientModel
 from degreespar.party.server import Limits, ServerModel, Tally, open_door, serve
-from tests.support.made_artifact import made_artifact
+from tests.support.made_artifact import made_artifact, policy, selecting_policy
 
 DEADLINE_S = 4.0
 
@@ -59,8 +60,17 @@ class World:
 
 @pytest.fixture(scope="session")
 def world(tmp_path_factory: pytest.TempPathFactory) -> World:
-    folder = tmp_path_factory.mktemp("model")
-    made_artifact(folder)
+    return world_of(tmp_path_factory.mktemp("model"), policy())
+
+
+@pytest.fixture(scope="session", params=METHODS)
+def selecting_world(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> World:
+    """A model that selects tokens, by each protocol."""
+    return world_of(tmp_path_factory.mktemp("selecting"), selecting_policy(request.param))
+
+
+def world_of(folder: Path, degrees: DegreePolicy) -> World:
+    made_artifact(folder, degrees=degrees)
     return World(
         folder,
         ServerModel.load(folder),

@@ -40,6 +40,16 @@ def test_private_answers_are_the_oracle_s(world: World, just_in_time: bool) -> N
     assert (place.tally.served, place.tally.failed, place.tally.answers) == (1, 0, 3)
 
 
+def test_private_answers_of_a_model_that_selects_tokens(selecting_world: World) -> None:
+    pictures = some_pictures(3)
+    model = selecting_world.server_model
+    expected = Oracle(model.public, model.tensors).scores(pictures)
+    with selecting_world.serving(deadline_s=30.0) as place:
+        done = ask(selecting_world, place.address, pictures)
+    assert np.abs(np.stack([answer.scores for answer in done.answers]) - expected).max() < LARGEST_GAP
+    assert done.answers[0].report.answer.to_client_bytes == model.demand.bytes_to_client
+
+
 def test_the_answer_costs_what_the_trace_declares(world: World) -> None:
     with world.serving(deadline_s=30.0) as place:
         done = ask(world, place.address, some_pictures(1))

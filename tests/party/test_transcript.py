@@ -57,6 +57,18 @@ def test_any_two_pictures_have_the_same_transcript(world: World, first: Integers
     assert recorded(world, first) == recorded(world, second)
 
 
+@settings(max_examples=3, deadline=None)
+@given(PICTURES, PICTURES)
+def test_so_have_they_where_tokens_are_selected(
+    selecting_world: World, first: Integers, second: Integers
+) -> None:
+    assert recorded(selecting_world, first) == recorded(selecting_world, second)
+
+
+def test_a_selection_adds_no_reveal(world: World, selecting_world: World) -> None:
+    assert selecting_world.client_model.demand.reveals == world.client_model.demand.reveals
+
+
 def test_a_transcript_is_not_empty_and_seen_alike_by_both(world: World) -> None:
     server, client = recorded(world, np.zeros((GEOMETRY.patches, GEOMETRY.patch_values), np.int64))
     assert len(server) > 20

@@ -29,6 +29,7 @@ class PairResult:
     client_events: list[tuple[str, str, int]] = field(default_factory=list)
     flips: int = 0
     unused: int = 0
+    reveals: list[str] = field(default_factory=list)
 
 
 def feeder(seed: int, role: str) -> Callable[..., Secret]:
@@ -89,6 +90,7 @@ def run_pair(program: Program, weights: Mapping[str, np.ndarray] | None = None, 
         client_events=client["events"],
         flips=max(server["flips"], client["flips"]),
         unused=server["unused"] + client["unused"],
+        reveals=server["reveals"] + client["reveals"],
     )
 
 
@@ -136,6 +138,7 @@ def _party(
         "events": session.take_recording(),
         "flips": session.flips() - before,
         "unused": session.unused_correlations(),
+        "reveals": backend.reveals,
     }
     return outputs, facts
 

@@ -9,7 +9,7 @@ import numpy as np
 from PIL import Image
 
 from degreespar.artifact import ClientPart, PublicPart, VitGeometry, expected_weights, write_artifact
-from degreespar.degree import DegreePolicy, IntGrid, LayerBounds, LayerPolicy, ModelBounds
+from degreespar.degree import DegreePolicy, IntGrid, LayerBounds, LayerPolicy, Method, ModelBounds, Selection
 
 GEOMETRY = VitGeometry(
     image_px=4,
@@ -56,6 +56,17 @@ def policy(squarings: int | None = None) -> DegreePolicy:
         for width in GEOMETRY.ffn_widths
     ]
     return DegreePolicy(tuple(layers), ModelBounds(4.0, 32.0, VARIANCE))
+
+
+def selecting_policy(method: Method | None = None) -> DegreePolicy:
+    """The first layer drops one of the four picture tokens and moves the others into two ranges."""
+    plain = policy(squarings=5)
+    tokens, selection = GEOMETRY.tokens, Selection((1, 2), 0.5, method)
+    grids = [IntGrid(layer.gelu_orders.values[: selection.kept_tokens]) for layer in plain.layers]
+    inner = IntGrid.uniform(selection.kept_tokens, selection.kept_tokens, 4)
+    assert tokens == selection.kept_tokens + 1
+    first = replace(plain.layers[0], gelu_orders=grids[0], selection=selection)
+    return replace(plain, layers=(first, replace(plain.layers[1], squarings=inner, gelu_orders=grids[1])))
 
 
 def made_artifact(

@@ -9,15 +9,17 @@ from degreespar.degree.policy import (
     DegreePolicy,
     LayerPolicy,
 )
-from degreespar.degree.selection import Selection
+from degreespar.degree.selection import METHODS, Method, Selection
 
 __all__ = [
     "GELU_STATES",
+    "METHODS",
     "SQUARINGS_STATES",
     "DegreePolicy",
     "IntGrid",
     "LayerBounds",
     "LayerPolicy",
+    "Method",
     "ModelBounds",
     "PolicyError",
     "PriceError",

@@ -4,9 +4,14 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from typing import Any, Literal, get_args
 
 from degreespar.degree.errors import PolicyError, placed
 from degreespar.degree.strict_json import take_float, take_int, take_list, take_object
+
+Method = Literal["bitonic", "rank"]
+"""The protocols that select: the paper's double sort, and counting with stable compaction."""
+METHODS: tuple[Method, ...] = get_args(Method)
 
 
 @dataclass(frozen=True)
@@ -21,6 +26,8 @@ class Selection:
 
     ranges: tuple[int, ...]
     alpha: float
+    method: Method | None = None
+    """The protocol; None: the cheaper one. The result is the same."""
 
     def __post_init__(self) -> None:
         sizes = self.ranges
@@ -29,6 +36,8 @@ class Selection:
         alpha = self.alpha
         if type(alpha) is not float or not (math.isfinite(alpha) and 0.0 <= alpha <= 1.0):
             raise PolicyError(f"alpha must be a number in 0.0..1.0, not {alpha!r}")
+        if self.method is not None and self.method not in METHODS:
+            raise PolicyError(f"method must be one of {', '.join(METHODS)} or null, not {self.method!r:.80}")
 
     @property
     def kept_tokens(self) -> int:
@@ -37,14 +46,15 @@ class Selection:
 
     def to_json(self) -> dict[str, object]:
         """The selection as JSON."""
-        return {"ranges": list(self.ranges), "alpha": self.alpha}
+        return {"ranges": list(self.ranges), "alpha": self.alpha, "method": self.method}
 
     @classmethod
     def from_json(cls, value: object, where: str) -> Selection:
         """Reads what `to_json` wrote; `where` names the place in errors."""
-        parts = take_object(value, ("ranges", "alpha"), where, PolicyError)
+        parts = take_object(value, ("ranges", "alpha", "method"), where, PolicyError)
         sizes = take_list(parts["ranges"], f"{where}.ranges", PolicyError)
         ranges = tuple(take_int(size, f"{where}.ranges", PolicyError) for size in sizes)
         alpha = take_float(parts["alpha"], f"{where}.alpha", PolicyError)
+        method: Any = parts["method"]  # checked by the constructor
         with placed(where):
-            return cls(ranges, alpha)
+            return cls(ranges, alpha, method)

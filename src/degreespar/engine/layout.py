@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from degreespar.engine.ring import reduce
-from degreespar.engine.secret import Secret
+from degreespar.engine.secret import Secret, SecretBits
 
 Index = NDArray[np.int64]
 
@@ -31,6 +31,35 @@ def part(x: Secret, *index: slice | int | None) -> Secret:
 def take(x: Secret, index: Index) -> Secret:
     """Entries of the last axis by public index."""
     return replace(x, payload=x.payload[..., index])
+
+
+def take_rows(x: Secret, index: Index) -> Secret:
+    """Rows (the last axis but one) by public index."""
+    return replace(x, payload=x.payload[..., index, :])
+
+
+def put_rows(x: Secret, index: Index, rows: Secret) -> Secret:
+    """x with other rows at these places; both in the same ring and units."""
+    if (x.bits, x.frac_bits) != (rows.bits, rows.frac_bits):
+        raise ValueError("rows of another ring or units cannot be put in")
+    payload = x.payload.copy()
+    payload[..., index, :] = rows.payload
+    return replace(x, payload=payload, bound=max(x.bound, rows.bound))
+
+
+def repeat(x: Secret, times: int, axis: int) -> Secret:
+    """The same entries several times along an axis, as a whole."""
+    return replace(x, payload=np.concatenate([x.payload] * times, axis=axis))
+
+
+def take_bits(x: SecretBits, index: Index) -> SecretBits:
+    """Bits of the last axis by public index."""
+    return SecretBits(x.payload[..., index])
+
+
+def stack_bits(parts: Sequence[SecretBits]) -> SecretBits:
+    """Bits of one shape on a new axis in front of the last one."""
+    return SecretBits(np.stack([part.payload for part in parts], axis=-2))
 
 
 def spread(pieces: Sequence[tuple[Secret, Index]], size: int) -> Secret:

@@ -10,9 +10,11 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 
 import numpy as np
+from numpy.typing import NDArray
 
 from degreespar.engine.backend import Backend, PrivateMatrix, PrivateTensor
 from degreespar.engine.inverse import inverse_spec
+from degreespar.engine.layout import Index
 from degreespar.engine.ring import Integers, Words, reduce, required_bits
 from degreespar.engine.secret import Secret, SecretBits
 
@@ -117,10 +119,10 @@ class Ops:
         """x - y, broadcasting."""
         return self._combine(x, y, bound, sign=-1)
 
-    def add_public(self, x: Secret, value: float, bound: float) -> Secret:
-        """x plus one public number."""
+    def add_public(self, x: Secret, value: float | NDArray[np.float64], bound: float) -> Secret:
+        """x plus one public number, or an array of them that is broadcast."""
         x = self.at_least(x, required_bits(bound, x.frac_bits))
-        units = np.full(x.shape, round(value * 2.0**x.frac_bits), dtype=np.int64)
+        units = np.broadcast_to(np.rint(np.asarray(value) * 2.0**x.frac_bits), x.shape).astype(np.int64)
         total = x.payload + self.backend.constant(units, x.bits)
         return replace(x, payload=reduce(total, x.bits), bound=bound)
 
@@ -141,6 +143,13 @@ class Ops:
         """The sum along an axis."""
         x = self.at_least(x, required_bits(bound, x.frac_bits))
         total: Words = x.payload.sum(axis=axis, dtype=np.uint64)
+        return replace(x, payload=reduce(total, x.bits), bound=bound)
+
+    def running_sum(self, x: Secret, bound: float) -> Secret:
+        """Along the last axis, the sum of the entries before each one, and of all at the end."""
+        x = self.at_least(x, required_bits(bound, x.frac_bits))
+        total = np.zeros((*x.shape[:-1], x.shape[-1] + 1), dtype=np.uint64)
+        np.cumsum(x.payload, axis=-1, out=total[..., 1:])
         return replace(x, payload=reduce(total, x.bits), bound=bound)
 
     def weighted_sum(self, terms: Sequence[tuple[Secret, float]], factor_frac_bits: int,
@@ -206,10 +215,15 @@ class Ops:
 
     def less(self, x: Secret, y: Secret) -> SecretBits:
         """[x < y] between secrets of one shape, exactly."""
-        bound = x.bound + y.bound
-        difference = self.subtract(x, y, bound)
-        (below,) = self.less_than(difference, (0.0,), difference.frac_bits)
-        return below
+        difference = self.subtract(x, y)
+        payload = np.ascontiguousarray(difference.payload)
+        return SecretBits(self.backend.less_than(payload, difference.bits, (0,))[0])
+
+    def bit_at(self, x: Secret, positions: Index) -> SecretBits:
+        """The bit of weight 2^position of each integer of x; positions are public and broadcast."""
+        raised = x.payload << (x.bits - 1 - positions).astype(np.uint64)
+        payload = np.ascontiguousarray(reduce(raised, x.bits))
+        return SecretBits(self.backend.less_than(payload, x.bits, (0,))[0])
 
     def either(self, left: SecretBits, right: SecretBits) -> SecretBits:
         """Exactly one of the two."""

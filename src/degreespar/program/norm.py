@@ -16,6 +16,13 @@ from degreespar.program.units import (
 
 def layer_norm(ops: Ops, x: Secret, variance: tuple[float, float], epsilon: float, bound: float) -> Secret:
     """(x - mean) / sqrt(variance + epsilon) over the last axis; `variance` is the root's public range."""
+    return layer_norm_with_variance(ops, x, variance, epsilon, bound)[0]
+
+
+def layer_norm_with_variance(
+    ops: Ops, x: Secret, variance: tuple[float, float], epsilon: float, bound: float
+) -> tuple[Secret, Secret]:
+    """The same, and variance + epsilon of every row."""
     ops.part("norm")
     width = x.shape[-1]
     low, high = variance
@@ -29,4 +36,5 @@ def layer_norm(ops: Ops, x: Secret, variance: tuple[float, float], epsilon: floa
     )
     spread = ops.add_public(spread, epsilon, bound=high)
     inverse = ops.reciprocal_root(spread, low, high, DEVIATION_FRAC)
-    return ops.multiply(deviation, layout.part(inverse, slice(None), None), bound, ACTIVATION_FRAC)
+    normed = ops.multiply(deviation, layout.part(inverse, slice(None), None), bound, ACTIVATION_FRAC)
+    return normed, spread

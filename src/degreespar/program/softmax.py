@@ -20,6 +20,7 @@ from degreespar.program.units import (
     THRESHOLD_FRAC,
     exponential_frac,
 )
+from degreespar.program.vca import ClassRow
 
 LEAST_ROW_SUM = 0.5
 """The row maximum adds exactly 1; fuzzy cut-offs at n = 0 can take a little away."""
@@ -33,6 +34,13 @@ def attend(ops: Ops, scores: Secret, values: Secret, squarings: IntGrid, bound: 
     The rows are scaled by 1/sum after the product: queries x head_width secret products instead of
     queries x keys, and the same result.
     """
+    return attend_with_class_row(ops, scores, values, squarings, bound)[0]
+
+
+def attend_with_class_row(
+    ops: Ops, scores: Secret, values: Secret, squarings: IntGrid, bound: float
+) -> tuple[Secret, ClassRow]:
+    """The same, and the first query's weights, as selection scores tokens by them."""
     ops.part("softmax")
     keys = scores.shape[-1]
     weights = exponentials(ops, scores, squarings)
@@ -45,7 +53,8 @@ def attend(ops: Ops, scores: Secret, values: Secret, squarings: IntGrid, bound: 
     ops.part("attention")
     mixed = ops.matmul(weights, values, bound=reach, frac_bits=ACTIVATION_FRAC)
     ops.part("softmax")
-    return ops.multiply(mixed, layout.part(share, slice(None), None), bound, ACTIVATION_FRAC)
+    context = ops.multiply(mixed, layout.part(share, slice(None), None), bound, ACTIVATION_FRAC)
+    return context, ClassRow(layout.part(weights, 0, slice(None)), layout.part(share, 0))
 
 
 def exponentials(ops: Ops, scores: Secret, squarings: IntGrid) -> Secret:

@@ -26,6 +26,16 @@ COEFFICIENT_FRAC = 20
 MEAN_FACTOR_FRAC = 20
 """Of 1/width."""
 INPUT_FRAC = 12
+ATTENTION_FRAC = 18
+"""Of what [CLS] pays, one head's share: among many tokens it is small."""
+SIGNIFICANCE_FRAC = range(16, 21)
+"""Of variance and attention as fractions of one, before they are mixed."""
+MIX_FRAC = 10
+"""Of alpha."""
+SCORE_SUM_FRAC = 14
+"""Of the sums that scores are normalised by."""
+SCORE_DIGITS = 12
+"""Binary digits of a typical significance score: closer ones count as equal, and their order decides."""
 
 
 def factor_frac(bound: float, choices: range, ring_bits: int) -> int:

@@ -2,7 +2,8 @@
 
 Pre-norm blocks as in Hugging Face's ViT. Scales and affine norms are folded into the weights at
 export (docs/spec/artifact.md), so that a block is norm, linear, attention, linear, norm, linear,
-GeLU, linear. Of the last block only the [CLS] row is computed: nothing else reaches the answer.
+GeLU, linear; where the policy selects, tokens are routed after the attention's residual. Of the last
+block only the [CLS] row is computed: nothing else reaches the answer.
 """
 
 from dataclasses import dataclass
@@ -16,8 +17,9 @@ from degreespar.engine.ops import Ops, linear_bits
 from degreespar.engine.ring import Integers
 from degreespar.engine.secret import Secret
 from degreespar.program.gelu import gelu_by_pattern
-from degreespar.program.norm import layer_norm
-from degreespar.program.softmax import attend
+from degreespar.program.norm import layer_norm, layer_norm_with_variance
+from degreespar.program.selection import select_tokens
+from degreespar.program.softmax import attend_with_class_row
 from degreespar.program.units import (
     ACTIVATION_FRAC,
     INPUT_FRAC,
@@ -25,6 +27,7 @@ from degreespar.program.units import (
     SCORE_FACTOR_FRAC,
     factor_frac,
 )
+from degreespar.program.vca import ClassRow
 
 INPUT_BOUND = 16.0
 """|normalised pixel|: a client refuses a picture beyond it."""
@@ -85,19 +88,25 @@ class VitProgram:
     def _block(self, ops: Ops, x: Secret, number: int, policy: LayerPolicy, queries: int) -> Secret:
         bounds, prefix = policy.bounds, f"layers.{number}"
         epsilon = self.geometry.layer_norm_eps
-        normed = layer_norm(ops, x, bounds.attention_variance, epsilon, bounds.attention_normed)
-        context = self._attention(ops, normed, prefix, policy, queries)
+        normed, variance = layer_norm_with_variance(
+            ops, x, bounds.attention_variance, epsilon, bounds.attention_normed
+        )
+        context, class_row = self._attention(ops, normed, prefix, policy, queries)
         x = layout.part(x, slice(0, queries), slice(None))
         mixed = self._linear(ops, context, f"{prefix}.projection", x.bound + bounds.middle)
         x = ops.add(x, mixed, bound=bounds.middle)
+        if policy.selection is not None:
+            x = select_tokens(ops, x, variance, class_row, policy.selection, bounds.score_variance)
         normed = layer_norm(ops, x, bounds.ffn_variance, epsilon, bounds.ffn_normed)
         hidden = self._linear(ops, normed, f"{prefix}.expand", bounds.hidden)
-        orders = _first_rows(policy.gelu_orders, queries)
+        orders = _first_rows(policy.gelu_orders, x.shape[-2])
         activated = gelu_by_pattern(ops, hidden, orders, bounds.activated)
         update = self._linear(ops, activated, f"{prefix}.contract", x.bound + bounds.output)
         return ops.add(x, update, bound=bounds.output)
 
-    def _attention(self, ops: Ops, normed: Secret, prefix: str, policy: LayerPolicy, queries: int) -> Secret:
+    def _attention(
+        self, ops: Ops, normed: Secret, prefix: str, policy: LayerPolicy, queries: int
+    ) -> tuple[Secret, ClassRow]:
         bounds, width = policy.bounds, self.geometry.width
         widest = max(bounds.query, bounds.key, bounds.value)
         both = self._linear(ops, normed, f"{prefix}.query_key_value", widest)
@@ -111,9 +120,9 @@ class VitProgram:
         query, key = ops.rescale(query, frac), ops.rescale(key, frac)
         scores = ops.matmul(query, layout.swap(key, -1, -2), bounds.scores, ACTIVATION_FRAC)
         grid = _first_rows(policy.squarings, queries)
-        context = attend(ops, scores, value, grid, bounds.context)
+        context, class_row = attend_with_class_row(ops, scores, value, grid, bounds.context)
         merged = layout.swap(context, -3, -2)
-        return layout.reshape(merged, (*merged.shape[:-2], width))
+        return layout.reshape(merged, (*merged.shape[:-2], width)), class_row
 
     def _heads(self, x: Secret) -> Secret:
         """(..., tokens, width) as (..., heads, tokens, head_width)."""
