@@ -13,3 +13,11 @@ class CalibrationError(DegreeSparError):
 
 class ExportError(DegreeSparError):
     """A model cannot be written as an artifact."""
+
+
+class RecipeError(DegreeSparError):
+    """A recipe or a setting of it that no run can follow."""
+
+
+class RunError(DegreeSparError):
+    """A run folder that cannot be made, continued or read."""

@@ -48,6 +48,14 @@ class LoadedPictures:
         labels = torch.from_numpy(pictures.labels.astype("int64")).to(device)
         return LoadedPictures(pixels, labels, normalisation)
 
+    def __len__(self) -> int:
+        return len(self.labels)
+
+    def take(self, indices: Tensor) -> tuple[Tensor, Tensor]:
+        """The pictures at `indices`, normalised, and their labels."""
+        chosen = indices.to(self.labels.device)
+        return self.normalisation.apply(self.pixels[chosen]), self.labels[chosen]
+
     def batches(self, size: int) -> Iterator[tuple[Tensor, Tensor]]:
         """All pictures in order, normalised."""
         for start in range(0, len(self.labels), size):
