@@ -14,7 +14,19 @@ from degreespar.cli.main import COMMANDS, main
 from degreespar.party.keys import CERTIFICATE_FILE, KEY_FILE, make_identity
 from tests.support.made_artifact import made_artifact, write_picture
 
-NAMES = ("keys", "compress", "export", "info", "serve", "classify", "simulate", "estimate", "price", "bench")
+NAMES = (
+    "keys",
+    "compress",
+    "export",
+    "info",
+    "serve",
+    "classify",
+    "simulate",
+    "estimate",
+    "price",
+    "bench",
+    "report",
+)
 Capture = pytest.CaptureFixture[str]
 
 

@@ -52,7 +52,8 @@ class TwoProcesses:
             with _started([*command, *self._peers("client", "server")], subprocess.PIPE) as client:
                 relay = _relay("client", client, self.say)
                 assert client.stdout is not None
-                out = client.stdout.read()
+                with client.stdout as stdout:
+                    out = stdout.read()
                 relay.join()
                 client_peak = _peak_of_ended(client)
             if client.returncode:
@@ -124,8 +125,9 @@ def _peak_of_ended(process: subprocess.Popen[str]) -> int:
 
 def _relay(name: str, process: subprocess.Popen[str], say: Say) -> threading.Thread:
     def copy(lines: IO[str]) -> None:
-        for line in lines:
-            say(f"{name} | {line.rstrip()}")
+        with lines:
+            for line in lines:
+                say(f"{name} | {line.rstrip()}")
 
     assert process.stderr is not None
     thread = threading.Thread(target=copy, args=(process.stderr,), daemon=True)

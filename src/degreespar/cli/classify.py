@@ -10,6 +10,7 @@ from degreespar.cli.console import Console
 from degreespar.party.client import Answer, Classification, ClientModel, classify, dial
 from degreespar.party.keys import load_identity, load_trusted
 from degreespar.party.pictures import read_pictures, to_patches
+from degreespar.party.profile import Profile, write_profile
 from degreespar.party.report import Cost, Step, total
 
 if TYPE_CHECKING:
@@ -33,6 +34,9 @@ def add(commands: "Commands") -> None:
     parser.add_argument(
         "--by-kind", action="store_true", help="prepare and report every kind of work of a layer apart"
     )
+    parser.add_argument(
+        "--profile", type=Path, metavar="FILE.json", help="write that report (--by-kind is then implied)"
+    )
     parser.add_argument("--probabilities", action="store_true", help="print those of all classes")
     parser.add_argument("pictures", type=Path, nargs="+", metavar="PICTURE")
     parser.set_defaults(run=run)
@@ -40,13 +44,16 @@ def add(commands: "Commands") -> None:
 
 def run(options: argparse.Namespace, console: Console) -> None:
     """Reads everything first, so that nothing is sent if anything is wrong here."""
-    model = ClientModel.load(options.model, options.by_kind)
+    model = ClientModel.load(options.model, options.by_kind or options.profile is not None)
     pixels = read_pictures(options.pictures, model.public.geometry)
     patches = list(to_patches(pixels, model.public.geometry, model.client))
     identity, trusted = load_identity(options.identity), load_trusted(options.trust)
     connection = dial(options.server, identity, trusted, options.deadline)
     progress = _Progress(console, options.pictures)
     done = classify(connection, model, patches, options.just_in_time, progress.step)
+    if options.profile is not None:
+        reports = [answer.report for answer in done.answers]
+        write_profile(options.profile, Profile.of_runs(model.public.name, model.digest, reports))
     console.result(_facts(options, model, done), _text(options, model, done))
 
 

@@ -7,13 +7,25 @@ from collections.abc import Sequence
 
 from degreespar import __version__
 from degreespar._native import NativeError
-from degreespar.cli import bench, classify, compress, estimate, export, info, keys, price, serve, simulate
+from degreespar.cli import (
+    bench,
+    classify,
+    compress,
+    estimate,
+    export,
+    info,
+    keys,
+    price,
+    report,
+    serve,
+    simulate,
+)
 from degreespar.cli.console import Console
 from degreespar.cli.interruptible import interruptible
 from degreespar.errors import DegreeSparError
 
 FAILED, INTERRUPTED = 2, 130
-COMMANDS = (keys, compress, export, info, serve, classify, simulate, estimate, price, bench)
+COMMANDS = (keys, compress, export, info, serve, classify, simulate, estimate, price, bench, report)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

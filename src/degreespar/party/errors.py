@@ -25,3 +25,7 @@ class PictureError(PartyError):
 
 class TextError(PartyError):
     """A text, or a vocabulary, that the model cannot take."""
+
+
+class ProfileError(PartyError):
+    """A profile's file that cannot be read or written."""
