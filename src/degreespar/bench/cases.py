@@ -71,6 +71,18 @@ def mux(bits: int, n: int) -> Case:
                 lambda s, bit, x: s.mux(bit, x, bits))  # fmt: skip
 
 
+def mux_rows(bits: int, rows: int, width: int) -> Case:
+    """Bits times rows."""
+    return Case("mux_rows", bits, rows * width, {"width": width}, lambda p: p.mux_rows(bits, rows, width),
+                _bits_and_rows(bits, rows, width), lambda s, bit, x: s.mux_rows(bit, x, bits))  # fmt: skip
+
+
+def arithmetic(bits: int, n: int) -> Case:
+    """Bits as numbers."""
+    return Case("arithmetic", bits, n, {}, lambda p: p.arithmetic(bits, n), _only_bits(n),
+                lambda s, bit: s.arithmetic(bit, bits))  # fmt: skip
+
+
 def square(bits: int, n: int) -> Case:
     """Squares."""
     return Case("square", bits, n, {}, lambda p: p.square(bits, n), _words(bits, n),
@@ -124,6 +136,15 @@ def _words(bits: int, *shape: int) -> Callable[[np.random.Generator], tuple[Word
 
 def _two_words(bits: int, first: tuple[int, ...], second: tuple[int, ...]) -> Callable[..., Any]:
     return lambda rng: (*_words(bits, *first)(rng), *_words(bits, *second)(rng))
+
+
+def _only_bits(count: int) -> Callable[[np.random.Generator], tuple[Any, ...]]:
+    return lambda rng: (rng.integers(0, 2, count, dtype=np.uint8),)
+
+
+def _bits_and_rows(bits: int, rows: int, width: int) -> Callable[[np.random.Generator], tuple[Any, ...]]:
+    words = _words(bits, rows * width)
+    return lambda rng: (*_only_bits(rows)(rng), words(rng)[0].reshape(rows, width))
 
 
 def _bit_and_words(bits: int, count: int) -> Callable[[np.random.Generator], tuple[BitArray, Words]]:

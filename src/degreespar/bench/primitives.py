@@ -105,6 +105,8 @@ def _elementwise(n: int) -> list[Case]:
         made.less_than(16, [0], n),
         made.less_than(16, [-512, 0, 512], n),
         made.mux(24, n),
+        made.mux_rows(24, max(1, n // 384), 384),
+        made.arithmetic(9, n),
         made.square(37, n),
         made.product(37, n),
         made.reveal(24, n),

@@ -60,14 +60,18 @@ def attend_with_class_row(
 def exponentials(ops: Ops, scores: Secret, squarings: IntGrid) -> Secret:
     """exp(score - row maximum), entry (query, key) with squarings[query, key]; 0 where it is off."""
     largest = ops.maximum(_entries_in_play(scores, squarings))
-    shifted = ops.subtract(scores, layout.part(largest, slice(None), None), bound=2 * scores.bound)
-    flat = layout.reshape(shifted, (*shifted.shape[:-2], shifted.shape[-2] * shifted.shape[-1]))
+    flat = layout.reshape(scores, (*scores.shape[:-2], scores.shape[-2] * scores.shape[-1]))
+    # Gathered before anything is done to them: what is off costs nothing, not even a wider ring.
+    on = {n: index for n, index in squarings.groups().items() if n != OFF}
+    every = np.concatenate(list(on.values()))
+    peaks = layout.take(largest, every // scores.shape[-1])
+    shifted = ops.subtract(layout.take(flat, every), peaks, bound=2 * scores.bound)
+    ends = np.cumsum([len(index) for index in on.values()])
     pieces = [
-        (exponential(ops, layout.take(flat, index), n), index)
-        for n, index in squarings.groups().items()
-        if n != OFF
+        (exponential(ops, layout.take(shifted, np.arange(end - len(index), end)), n), index)
+        for (n, index), end in zip(on.items(), ends, strict=True)
     ]
-    return layout.reshape(layout.spread(pieces, flat.shape[-1]), shifted.shape)
+    return layout.reshape(layout.spread(pieces, flat.shape[-1]), scores.shape)
 
 
 def exponential(ops: Ops, z: Secret, squarings: int) -> Secret:
