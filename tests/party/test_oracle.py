@@ -51,8 +51,9 @@ def test_a_model_that_selects_tokens_keeps_those_of_the_real_valued_one(tmp_path
 def test_batches_and_processes_do_not_change_answers(oracle: Oracle) -> None:
     patches = _patches(5)
     told: list[tuple[int, int]] = []
-    scores = oracle.scores_in_batches(patches, 2, 2, lambda done, count: told.append((done, count)))
-    assert np.array_equal(scores, oracle.scores(patches))
+    done = oracle.simulate_in_batches(patches, 2, 2, lambda done, count: told.append((done, count)))
+    assert np.array_equal(done.scores, oracle.scores(patches))
+    assert done.saturations == oracle.simulate(patches).saturations
     assert told == [(2, 5), (4, 5), (5, 5)]
 
 

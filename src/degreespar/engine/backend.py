@@ -62,6 +62,9 @@ class Backend(Protocol):
     def begin_part(self, kind: str) -> None:
         """Public mark inside a window: the kind of work that follows."""
 
+    def observe(self, name: str, x: Words, bits: int, low: int, high: int) -> None:
+        """Public mark: if calibration was right, the integers x lie in low..high."""
+
     def constant(self, values: Integers, bits: int) -> Words:
         """A public constant."""
 

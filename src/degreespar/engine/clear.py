@@ -11,6 +11,7 @@ import numpy as np
 
 from degreespar.engine.backend import InverseSpec, PrivateMatrix, PrivateTensor
 from degreespar.engine.ring import BitArray, Integers, Words, encode, exact_matmul, reduce, signed
+from degreespar.engine.saturation import Saturation
 
 
 @dataclass
@@ -21,11 +22,21 @@ class ClearBackend:
     """All of the server's integers, by name."""
     reveals: list[str] = field(default_factory=list)
 
+    saturations: dict[tuple[str, str], Saturation] = field(default_factory=dict)
+    """By window and point, what was observed there."""
+    _window: str = ""
+
     def begin_window(self, name: str) -> None:
         """Nothing to prepare."""
+        self._window = name
 
     def begin_part(self, kind: str) -> None:
         """Nothing to report."""
+
+    def observe(self, name: str, x: Words, bits: int, low: int, high: int) -> None:
+        place = self._window, name
+        count = Saturation.of(signed(x, bits), low, high)
+        self.saturations[place] = self.saturations.get(place, Saturation()) + count
 
     def constant(self, values: Integers, bits: int) -> Words:
         return encode(values, bits)

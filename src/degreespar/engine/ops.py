@@ -40,6 +40,13 @@ class Ops:
         """The work that follows is of this kind, until the next mark: profiles report it apart."""
         self.backend.begin_part(kind)
 
+    def observe(self, name: str, x: Secret, low: float | None = None) -> Secret:
+        """x, at a calibrated point: the clear engine counts what is out of -bound..bound (or low..bound)."""
+        unit = 2.0**x.frac_bits
+        lowest = -x.bound if low is None else low
+        self.backend.observe(name, x.payload, x.bits, math.floor(lowest * unit), math.ceil(x.bound * unit))
+        return x
+
     # values ------------------------------------------------------------------------------------
 
     def input(

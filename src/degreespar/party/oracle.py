@@ -1,5 +1,7 @@
 """The same program in the clear: what a private answer must equal, and what a policy's accuracy is."""
 
+from __future__ import annotations
+
 from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
@@ -13,6 +15,7 @@ from degreespar.engine.backend import Backend
 from degreespar.engine.clear import ClearBackend
 from degreespar.engine.ops import Ops
 from degreespar.engine.ring import Integers
+from degreespar.engine.saturation import Saturations, merged
 from degreespar.numerics.fixed_point import decode
 from degreespar.program.vit import VitProgram
 
@@ -34,6 +37,14 @@ def answer(backend: Backend, public: PublicPart, patches: Integers | None) -> Sc
 
 
 @dataclass(frozen=True)
+class Simulated:
+    """Class scores of pictures, and how many values left their bounds on the way."""
+
+    scores: Scores
+    saturations: Saturations
+
+
+@dataclass(frozen=True)
 class Oracle:
     """A model whose weights lie open: the fixed-point answer without any cryptography."""
 
@@ -42,30 +53,36 @@ class Oracle:
 
     def scores(self, patches: Integers) -> Scores:
         """Class scores (count, classes) of pictures (count, patches, patch_values)."""
-        scores = answer(ClearBackend(self.tensors), self.public, patches)
+        return self.simulate(patches).scores
+
+    def simulate(self, patches: Integers) -> Simulated:
+        """The same, with what was seen at the calibrated points."""
+        backend = ClearBackend(self.tensors)
+        scores = answer(backend, self.public, patches)
         if scores is None:
             raise RuntimeError("the clear engine reveals to everyone")
-        return scores
+        return Simulated(scores, backend.saturations)
 
-    def scores_in_batches(
+    def simulate_in_batches(
         self, patches: Integers, batch: int, processes: int, progress: Callable[[int, int], None]
-    ) -> Scores:
+    ) -> Simulated:
         """The same for many pictures, over several processes; progress(done, of)."""
-        parts = [patches[start : start + batch] for start in range(0, len(patches), batch)]
-        scores, done = [], 0
-        for part in self._map(parts, processes):
-            scores.append(part)
-            done += len(part)
-            progress(done, len(patches))
-        return np.concatenate(scores)
+        batches = [patches[start : start + batch] for start in range(0, len(patches), batch)]
+        parts: list[Simulated] = []
+        for part in self._map(batches, processes):
+            parts.append(part)
+            progress(sum(len(done.scores) for done in parts), len(patches))
+        return Simulated(
+            np.concatenate([part.scores for part in parts]), merged(part.saturations for part in parts)
+        )
 
-    def _map(self, parts: list[Integers], processes: int) -> Iterator[Scores]:
+    def _map(self, parts: list[Integers], processes: int) -> Iterator[Simulated]:
         if processes == 1:
-            yield from map(self.scores, parts)
+            yield from map(self.simulate, parts)
             return
         # "spawn": a forked child would inherit whatever threads of the parent hold.
         with ProcessPoolExecutor(processes, get_context("spawn"), _keep_oracle, (self,)) as pool:
-            yield from pool.map(_scores_of_kept, parts)
+            yield from pool.map(_simulate_with_kept, parts)
 
 
 _kept: list[Oracle] = []
@@ -76,5 +93,5 @@ def _keep_oracle(oracle: Oracle) -> None:
     _kept.append(oracle)
 
 
-def _scores_of_kept(patches: Integers) -> Scores:
-    return _kept[0].scores(patches)
+def _simulate_with_kept(patches: Integers) -> Simulated:
+    return _kept[0].simulate(patches)

@@ -14,15 +14,17 @@ from degreespar.program.units import (
 )
 
 
-def layer_norm(ops: Ops, x: Secret, variance: tuple[float, float], epsilon: float, bound: float) -> Secret:
+def layer_norm(
+    ops: Ops, x: Secret, variance: tuple[float, float], epsilon: float, bound: float, name: str = "norm"
+) -> Secret:
     """(x - mean) / sqrt(variance + epsilon) over the last axis; `variance` is the root's public range."""
-    return layer_norm_with_variance(ops, x, variance, epsilon, bound)[0]
+    return layer_norm_with_variance(ops, x, variance, epsilon, bound, name)[0]
 
 
 def layer_norm_with_variance(
-    ops: Ops, x: Secret, variance: tuple[float, float], epsilon: float, bound: float
+    ops: Ops, x: Secret, variance: tuple[float, float], epsilon: float, bound: float, name: str = "norm"
 ) -> tuple[Secret, Secret]:
-    """The same, and variance + epsilon of every row."""
+    """The same, and variance + epsilon of every row; `name` is that of its observed points."""
     ops.part("norm")
     width = x.shape[-1]
     low, high = variance
@@ -35,6 +37,7 @@ def layer_norm_with_variance(
         ops.sum(squares, axis=-1, bound=width * high), 1 / width, MEAN_FACTOR_FRAC, VARIANCE_SUM_FRAC
     )
     spread = ops.add_public(spread, epsilon, bound=high)
+    ops.observe(f"{name}_variance", spread, low)
     inverse = ops.reciprocal_root(spread, low, high, DEVIATION_FRAC)
     normed = ops.multiply(deviation, layout.part(inverse, slice(None), None), bound, ACTIVATION_FRAC)
-    return normed, spread
+    return ops.observe(f"{name}_normed", normed), spread

@@ -65,6 +65,8 @@ def significance(
     product_bits = required_bits(bound, frac + SCORE_SUM_FRAC)
     wide = ops.at(both, product_bits + frac + MIX_FRAC - SCORE_SUM_FRAC)
     sums = ops.sum(wide, axis=-1, bound=count * ABOVE_ALL)  # step 2
+    total = replace(layout.part(sums, slice(0, 1)), bound=count * high)
+    ops.observe("score_variance", total, count * low)
     factors = [
         _weighed(ops, layout.part(sums, slice(other, other + 1)), weight)
         for other, weight in ((1, alpha), (0, 1 - alpha))

@@ -6,7 +6,7 @@ GeLU, linear; where the policy selects, tokens are routed after the attention's 
 block only the [CLS] row is computed: nothing else reaches the answer.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 from degreespar.artifact import PublicPart, VitGeometry, WeightEntry
@@ -83,26 +83,26 @@ class VitProgram:
         embedded = ops.linear(pixels, matrix, bound)
         class_row = ops.zeros((*batch, 1, geometry.width), like=embedded)
         rows = layout.concatenate([class_row, embedded], axis=-2)
-        return ops.add_private(rows, self.tensor("embedding.bias"), bound)
+        return ops.observe("input", ops.add_private(rows, self.tensor("embedding.bias"), bound))
 
     def _block(self, ops: Ops, x: Secret, number: int, policy: LayerPolicy, queries: int) -> Secret:
         bounds, prefix = policy.bounds, f"layers.{number}"
         epsilon = self.geometry.layer_norm_eps
         normed, variance = layer_norm_with_variance(
-            ops, x, bounds.attention_variance, epsilon, bounds.attention_normed
+            ops, x, bounds.attention_variance, epsilon, bounds.attention_normed, "attention"
         )
         context, class_row = self._attention(ops, normed, prefix, policy, queries)
         x = layout.part(x, slice(0, queries), slice(None))
         mixed = self._linear(ops, context, f"{prefix}.projection", x.bound + bounds.middle)
-        x = ops.add(x, mixed, bound=bounds.middle)
+        x = ops.observe("middle", ops.add(x, mixed, bound=bounds.middle))
         if policy.selection is not None:
             x = select_tokens(ops, x, variance, class_row, policy.selection, bounds.score_variance)
-        normed = layer_norm(ops, x, bounds.ffn_variance, epsilon, bounds.ffn_normed)
-        hidden = self._linear(ops, normed, f"{prefix}.expand", bounds.hidden)
+        normed = layer_norm(ops, x, bounds.ffn_variance, epsilon, bounds.ffn_normed, "ffn")
+        hidden = ops.observe("hidden", self._linear(ops, normed, f"{prefix}.expand", bounds.hidden))
         orders = _first_rows(policy.gelu_orders, x.shape[-2])
-        activated = gelu_by_pattern(ops, hidden, orders, bounds.activated)
+        activated = ops.observe("activated", gelu_by_pattern(ops, hidden, orders, bounds.activated))
         update = self._linear(ops, activated, f"{prefix}.contract", x.bound + bounds.output)
-        return ops.add(x, update, bound=bounds.output)
+        return ops.observe("output", ops.add(x, update, bound=bounds.output))
 
     def _attention(
         self, ops: Ops, normed: Secret, prefix: str, policy: LayerPolicy, queries: int
@@ -111,18 +111,27 @@ class VitProgram:
         widest = max(bounds.query, bounds.key, bounds.value)
         both = self._linear(ops, normed, f"{prefix}.query_key_value", widest)
         query, key, value = (
-            self._heads(ops.assume(layout.part(both, slice(i * width, (i + 1) * width)), bound))
-            for i, bound in enumerate((bounds.query, bounds.key, bounds.value))
+            self._heads(self._third(ops, both, number, name, bound))
+            for number, (name, bound) in enumerate(
+                (("query", bounds.query), ("key", bounds.key), ("value", bounds.value))
+            )
         )
         query = layout.part(query, slice(0, queries), slice(None))
         ops.part("attention")
         frac = factor_frac(bounds.scores, SCORE_FACTOR_FRAC, NARROW_MATRIX_BITS)
         query, key = ops.rescale(query, frac), ops.rescale(key, frac)
         scores = ops.matmul(query, layout.swap(key, -1, -2), bounds.scores, ACTIVATION_FRAC)
+        ops.observe("scores", scores)
         grid = _first_rows(policy.squarings, queries)
         context, class_row = attend_with_class_row(ops, scores, value, grid, bounds.context)
-        merged = layout.swap(context, -3, -2)
+        merged = layout.swap(ops.observe("context", context), -3, -2)
         return layout.reshape(merged, (*merged.shape[:-2], width)), class_row
+
+    def _third(self, ops: Ops, both: Secret, number: int, name: str, bound: float) -> Secret:
+        """Queries, keys or values, observed before the ring shrinks to their own bound."""
+        width = self.geometry.width
+        third = layout.part(both, slice(number * width, (number + 1) * width))
+        return ops.assume(ops.observe(name, replace(third, bound=bound)), bound)
 
     def _heads(self, x: Secret) -> Secret:
         """(..., tokens, width) as (..., heads, tokens, head_width)."""
@@ -137,6 +146,6 @@ class VitProgram:
 
     def _head(self, ops: Ops, x: Secret) -> Secret:
         bounds, epsilon = self.public.policy.bounds, self.geometry.layer_norm_eps
-        normed = layer_norm(ops, x, bounds.final_variance, epsilon, bounds.final_normed)
-        logits = self._linear(ops, normed, "head", bounds.logits)
+        normed = layer_norm(ops, x, bounds.final_variance, epsilon, bounds.final_normed, "final")
+        logits = ops.observe("logits", self._linear(ops, normed, "head", bounds.logits))
         return layout.reshape(logits, (*logits.shape[:-2], self.geometry.classes))
