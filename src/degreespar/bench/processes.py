@@ -5,6 +5,7 @@ import os
 import subprocess
 import sys
 import threading
+import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -19,6 +20,7 @@ from degreespar.party.server import LISTENING
 COMMAND = (sys.executable, "-m", "degreespar.cli.main")
 CLIENT_FILES = ("public.json", "client.json")
 END_S = 120.0
+POLL_S = 0.02
 
 Say = Callable[[str], None]
 
@@ -50,12 +52,10 @@ class TwoProcesses:
         with self._serving(serve) as (server, address):
             command = [*self.client_place.prefix, *COMMAND, *ask, "--json", "--server", address]
             with _started([*command, *self._peers("client", "server")], subprocess.PIPE) as client:
-                relay = _relay("client", client, self.say)
-                assert client.stdout is not None
-                with client.stdout as stdout:
-                    out = stdout.read()
-                relay.join()
+                relay, output = _relay("client", client, self.say), _Output(client)
                 client_peak = _peak_of_ended(client)
+                relay.join()
+                out = output.text()
             if client.returncode:
                 raise DegreeSparError("the client ended without answers")
             server_peak = _peak_of_ended(server)
@@ -116,9 +116,31 @@ def _started(command: list[str], stdout: int) -> Iterator[subprocess.Popen[str]]
             process.wait()
 
 
+class _Output:
+    """What a process prints, read beside the waiting for its end."""
+
+    def __init__(self, process: subprocess.Popen[str]) -> None:
+        assert process.stdout is not None
+        self._stdout, self._text = process.stdout, ""
+        self._reader = threading.Thread(target=self._read, daemon=True)
+        self._reader.start()
+
+    def _read(self) -> None:
+        with self._stdout as stdout:
+            self._text = stdout.read()
+
+    def text(self) -> str:
+        """All of it; the process has ended."""
+        self._reader.join()
+        return self._text
+
+
 def _peak_of_ended(process: subprocess.Popen[str]) -> int:
     """Waits for the end of a process; the largest memory that it held."""
-    _, status, usage = os.wait4(process.pid, 0)
+    # In short waits: Ctrl-C is heard between two of them only.
+    while not (ended := os.wait4(process.pid, os.WNOHANG))[0]:
+        time.sleep(POLL_S)
+    _, status, usage = ended
     process.returncode = os.waitstatus_to_exitcode(status)
     return usage.ru_maxrss * 1024
 

@@ -1,5 +1,6 @@
 """The row type: one measured result as one JSON line in results/<kind>.jsonl, never edited by hand."""
 
+import errno
 import json
 import os
 import platform
@@ -74,16 +75,38 @@ def measured(
     return Row(kind, name, current_commit(), machine, network, seed, _versions(), config, metrics, now)
 
 
+def check_folder(folder: Path) -> None:
+    """Before a long measurement: an error if its row could not be added to this folder afterwards."""
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise RowError(f"cannot write rows to {folder}: {error.strerror}") from error
+    if not os.access(folder, os.W_OK):
+        raise RowError(f"cannot write rows to {folder}: it is not writable")
+
+
 def append(row: Row, folder: Path) -> Path:
     """Adds the row to its kind's file."""
     path = folder / f"{row.kind}.jsonl"
     try:
+        line = json.dumps(asdict(row), sort_keys=True, allow_nan=False) + "\n"
         folder.mkdir(parents=True, exist_ok=True)
-        with path.open("a", encoding="utf-8") as file:
-            file.write(json.dumps(asdict(row), sort_keys=True, allow_nan=False) + "\n")
+        _append_whole(path, line.encode())
     except (OSError, ValueError, TypeError) as error:
         raise RowError(f"cannot write a row to {path}: {error}") from error
     return path
+
+
+def _append_whole(path: Path, line: bytes) -> None:
+    """On a full disk the file stays as it was: half a row would spoil those that follow."""
+    with path.open("ab", buffering=0) as file:
+        before = file.tell()
+        try:
+            if file.write(line) != len(line):
+                raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+        except OSError:
+            file.truncate(before)
+            raise
 
 
 def _versions() -> dict[str, str]:

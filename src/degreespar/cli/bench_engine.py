@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 
 from degreespar.bench.cases import Case
 from degreespar.bench.primitives import Result, cases, measure
-from degreespar.bench.rows import append, measured
+from degreespar.bench.rows import append, check_folder, measured
 from degreespar.cli.arguments import add_results, new_command, positive_count
 from degreespar.cli.console import Console
 
@@ -34,6 +34,8 @@ def add(commands: "Commands") -> None:
 
 def run(options: argparse.Namespace, console: Console) -> None:
     """Case by case; ns are processor time of both parties per element."""
+    if not options.no_row:
+        check_folder(options.results)
     facts, lines = [], [HEADER]
     for case in cases(options.elements):
         result = measure(case)

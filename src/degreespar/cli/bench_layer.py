@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING
 from degreespar.bench.geometries import names, vit_geometry
 from degreespar.bench.layer import SEED, Measured, Setting, measure_layer, measure_model
 from degreespar.bench.namespaces import Place, joined
-from degreespar.bench.networks import NETWORKS, network_named
+from degreespar.bench.networks import NETWORKS, Network, network_named
 from degreespar.bench.peers.spu import VERSION, PeerLayer, installed, run_layer
-from degreespar.bench.rows import append, measured
+from degreespar.bench.rows import append, check_folder, measured
 from degreespar.cli.arguments import add_results, new_command, positive_count
 from degreespar.cli.console import Console
 from degreespar.party.report import Cost
@@ -67,7 +67,7 @@ def _add_setting(parser: argparse.ArgumentParser) -> None:
 
 def run_layer_bench(options: argparse.Namespace, console: Console) -> None:
     """Ours, then the peer's on the same line."""
-    network = network_named(options.network)
+    network = _network(options)
     with joined(network) as places:
         setting = _setting(options, layers=2, places=places)
         done = measure_layer(setting, console.say)
@@ -83,10 +83,17 @@ def run_layer_bench(options: argparse.Namespace, console: Console) -> None:
 
 def run_model_bench(options: argparse.Namespace, console: Console) -> None:
     """A whole answer."""
-    with joined(network_named(options.network)) as places:
+    with joined(_network(options)) as places:
         setting = _setting(options, options.layers, places)
         done = measure_model(setting, console.say, options.ahead)
     _report(options, console, "engine.model", done.metrics(), _text(done))
+
+
+def _network(options: argparse.Namespace) -> Network:
+    """The line to measure over, once it is sure that the result can be kept."""
+    if not options.no_row:
+        check_folder(options.results)
+    return network_named(options.network)
 
 
 def _setting(options: argparse.Namespace, layers: int, places: tuple[Place, Place]) -> Setting:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from degreespar.cli.arguments import add_model, add_peer, new_command
 from degreespar.cli.console import Console
+from degreespar.cli.interruptible import interruptible
 from degreespar.party.client import Answer, Classification, ClientModel, classify, dial
 from degreespar.party.keys import load_identity, load_trusted
 from degreespar.party.pictures import read_pictures, to_patches
@@ -48,9 +49,13 @@ def run(options: argparse.Namespace, console: Console) -> None:
     pixels = read_pictures(options.pictures, model.public.geometry)
     patches = list(to_patches(pixels, model.public.geometry, model.client))
     identity, trusted = load_identity(options.identity), load_trusted(options.trust)
-    connection = dial(options.server, identity, trusted, options.deadline)
     progress = _Progress(console, options.pictures)
-    done = classify(connection, model, patches, options.just_in_time, progress.step)
+
+    def ask() -> Classification:
+        connection = dial(options.server, identity, trusted, options.deadline)
+        return classify(connection, model, patches, options.just_in_time, progress.step)
+
+    done = interruptible(ask)
     if options.profile is not None:
         reports = [answer.report for answer in done.answers]
         write_profile(options.profile, Profile.of_runs(model.public.name, model.digest, reports))

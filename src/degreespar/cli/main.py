@@ -4,6 +4,7 @@ import argparse
 import os
 import sys
 from collections.abc import Sequence
+from contextlib import suppress
 
 from degreespar import __version__
 from degreespar._native import NativeError
@@ -21,7 +22,6 @@ from degreespar.cli import (
     simulate,
 )
 from degreespar.cli.console import Console
-from degreespar.cli.interruptible import interruptible
 from degreespar.errors import DegreeSparError
 
 FAILED, INTERRUPTED = 2, 130
@@ -33,16 +33,28 @@ def main(arguments: Sequence[str] | None = None) -> int:
     options = _parser().parse_args(arguments)
     console = Console(options.json)
     try:
-        interruptible(lambda: options.run(options, console))
+        options.run(options, console)
     except (DegreeSparError, NativeError) as error:
-        console.say(f"degreespar: {error}")
-        return FAILED
+        return _failed(console, str(error))
+    except OSError as error:
+        # What no part has put into words of its own: no room for a temporary file, no process to start.
+        where = f"{error.filename}: " if error.filename else ""
+        return _failed(console, f"the system refuses: {where}{error.strerror or type(error).__name__}")
+    except MemoryError:
+        return _failed(console, "there is not enough memory")
     except KeyboardInterrupt:
         console.say("degreespar: interrupted")
         sys.stdout.flush()
         # The command's thread may sit in a wait of the native core: no orderly exit would get past it.
         os._exit(INTERRUPTED)
     return 0
+
+
+def _failed(console: Console, sentence: str) -> int:
+    # Where stderr itself is gone, the exit code is all that is left to say.
+    with suppress(OSError):
+        console.say(f"degreespar: {sentence}")
+    return FAILED
 
 
 def _parser() -> argparse.ArgumentParser:

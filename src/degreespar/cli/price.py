@@ -8,6 +8,7 @@ from degreespar.bench.networks import NETWORKS, network_named
 from degreespar.bench.price_run import ask, on_this_machine, serve
 from degreespar.cli.arguments import new_command, positive_seconds
 from degreespar.cli.console import Console
+from degreespar.cli.interruptible import interruptible
 from degreespar.degree.errors import PriceError
 from degreespar.degree.price_table import PriceTable, read_prices, write_prices
 from degreespar.party.keys import load_identity, load_trusted
@@ -66,8 +67,8 @@ def _one_end(options: argparse.Namespace, console: Console) -> PriceTable | None
         raise PriceError("two machines need --identity and --trust, made by `degreespar keys`")
     who = load_identity(options.identity), load_trusted(options.trust), options.deadline
     if options.server:
-        return ask(options.server, *who, options.line, console.say)
-    serve(options.listen, *who, console.say)
+        return interruptible(lambda: ask(options.server, *who, options.line, console.say))
+    interruptible(lambda: serve(options.listen, *who, console.say))
     return None
 
 

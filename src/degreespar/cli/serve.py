@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from degreespar.cli.arguments import add_model, add_peer, new_command, positive_count
 from degreespar.cli.console import Console
+from degreespar.cli.interruptible import interruptible
 from degreespar.party.errors import PartyError
 from degreespar.party.keys import load_identity, load_trusted
 from degreespar.party.server import LISTENING, Limits, ServerModel, open_door, serve
@@ -39,7 +40,7 @@ def run(options: argparse.Namespace, console: Console) -> None:
     listener = open_door(options.listen, identity, trusted)
     console.say(f"{LISTENING}{listener.address}")
     limits = Limits(deadline_s=options.deadline, clients=options.max_clients)
-    tally = serve(listener, model, limits, Event(), console.say)
+    tally = interruptible(lambda: serve(listener, model, limits, Event(), console.say))
     console.result(
         {"model": model.public.name, "artifact": model.digest, **asdict(tally)},
         f"{tally.served} clients served, {tally.failed} failed, {tally.answers} answers given",

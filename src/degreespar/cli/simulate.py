@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from degreespar.artifact import PublicPart, VitGeometry, read_client, read_server
-from degreespar.bench.rows import append, measured
+from degreespar.bench.rows import append, check_folder, measured
 from degreespar.cli.arguments import add_model, add_row, new_command, positive_count
 from degreespar.cli.console import Console
 from degreespar.cli.extras import extra
@@ -59,6 +59,8 @@ class _Inputs:
 
 def run(options: argparse.Namespace, console: Console) -> None:
     """Runs the oracle, and where asked the float model, over all pictures."""
+    if options.row:
+        check_folder(options.results)
     public, client, digest = read_client(options.model)
     _, tensors, _ = read_server(options.model)
     inputs = _inputs(options, public.geometry)

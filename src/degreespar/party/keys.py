@@ -7,7 +7,8 @@ given to anyone). Trust is by certificate, not by name: nobody else vouches for 
 import os
 import re
 import stat
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 
 from degreespar._native import Identity, fingerprint_of_pem
@@ -34,8 +35,9 @@ def make_identity(folder: Path, name: str) -> str:
         identity = Identity.generate(name)
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        _write_new(folder / KEY_FILE, identity.key_pem, mode=0o600)
-        _write_new(folder / CERTIFICATE_FILE, identity.certificate_pem, mode=0o644)
+        with _all_or_none() as write:
+            write(folder / KEY_FILE, identity.key_pem, 0o600)
+            write(folder / CERTIFICATE_FILE, identity.certificate_pem, 0o644)
     except OSError as error:
         raise IdentityFileError(f"cannot write an identity to {folder}: {error.strerror}") from error
     return identity.fingerprint
@@ -65,10 +67,26 @@ def load_trusted(paths: Sequence[Path]) -> list[str]:
     return fingerprints
 
 
-def _write_new(path: Path, text: str, mode: int) -> None:
-    # The mode is given at creation: there is no moment in which others can read the key.
-    with os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode), "w", encoding="ascii") as file:
-        file.write(text)
+@contextmanager
+def _all_or_none() -> Iterator[Callable[[Path, str, int], None]]:
+    """Writes new files; if one fails, those that were written are gone again."""
+    written: list[Path] = []
+
+    def write(path: Path, text: str, mode: int) -> None:
+        # The mode is given at creation: there is no moment in which others can read the key.
+        handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode)
+        written.append(path)
+        with os.fdopen(handle, "w", encoding="ascii") as file:
+            file.write(text)
+            file.flush()
+            os.fsync(file.fileno())
+
+    try:
+        yield write
+    except BaseException:
+        for path in written:
+            path.unlink(missing_ok=True)
+        raise
 
 
 def _read(path: Path) -> str:
