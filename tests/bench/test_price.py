@@ -124,13 +124,11 @@ def test_a_client_of_other_cases_is_refused() -> None:
         del control, end
 
 
-def test_the_cases_hold_every_path_that_a_program_can_take() -> None:
-    units = {
-        unit
-        for one in observations(price_cases(), 1, _blank(len(price_cases())))["prepare"]
-        for unit in phase_units(one.declared)
-    }
-    assert units == set(default_prices().prepare)
+def test_the_default_table_prices_what_the_cases_hold() -> None:
+    cases, table = price_cases(), default_prices()
+    seen = observations(cases, 1, _blank(len(cases)))
+    for phase, prices in (("prepare", table.prepare), ("answer", table.answer)):
+        assert {unit for one in seen[phase] for unit in phase_units(one.declared)} == set(prices)
 
 
 def _blank(count: int) -> PairReadings:

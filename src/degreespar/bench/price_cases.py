@@ -37,6 +37,9 @@ def _choices() -> list[Case]:
     return [
         *(made.mux(24, n) for n in (SMALL, MEDIUM, LARGE)),
         *(made.extend(24, 37, n) for n in (SMALL, LARGE)),
+        made.mux_rows(24, 60, 384),
+        made.mux_rows(24, 700, 384),
+        made.arithmetic(16, MEDIUM),
         made.reveal(24, 10),
         made.reveal(64, LARGE),
     ]

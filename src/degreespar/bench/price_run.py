@@ -6,6 +6,7 @@ from pathlib import Path
 from degreespar._native import Connection, Identity, Listener
 from degreespar.bench.namespaces import joined
 from degreespar.bench.networks import Network
+from degreespar.bench.policy_prices import with_policy_prices
 from degreespar.bench.price_cases import price_cases
 from degreespar.bench.price_fit import price_table
 from degreespar.bench.price_party import PriceRunError, ask_prices, serve_prices
@@ -34,7 +35,7 @@ def ask(
     control, session_end = (dial(address, identity, trusted, deadline_s) for _ in range(2))
     cases = price_cases()
     readings = ask_prices(control, session_end, cases, REPEATS, line_name, say)
-    return price_table(cases, REPEATS, readings)
+    return with_policy_prices(price_table(cases, REPEATS, readings))
 
 
 def on_this_machine(network: Network, out: Path, deadline_s: float, say: Say) -> None:
