@@ -1,6 +1,7 @@
 """Prices: what the paper states comes out again, and less work never costs more."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -8,6 +9,7 @@ import pytest
 from degreespar.degree import DegreePolicy, IntGrid, LayerBounds, LayerPolicy, ModelBounds, PriceError
 from degreespar.degree.named_prices import prices_named
 from degreespar.degree.paper_prices import LATENCIES, Latency, paper_prices, uniform_prices
+from degreespar.degree.price_table import default_prices, write_prices
 from degreespar.degree.prices import Prices
 
 RANGE = (0.25, 4.0)
@@ -89,7 +91,21 @@ def test_prices_that_miss_a_state_or_are_negative_are_refused() -> None:
         Prices("bad", good.softmax_s, good.gelu_s, -1.0, 0.0, 0.0)
 
 
-def test_prices_go_by_name() -> None:
+def test_prices_go_by_name(tmp_path: Path) -> None:
     assert prices_named("paper") is paper_prices()
-    with pytest.raises(PriceError, match="there are paper, uniform"):
+    assert prices_named("measured") == default_prices().policy["wan2"]
+    write_prices(replace(default_prices(), policy={}), tmp_path / "p.json")
+    with pytest.raises(PriceError, match="no prices for 'wan2'"):
+        prices_named("measured", tmp_path / "p.json")
+    with pytest.raises(PriceError, match="there are paper, uniform, measured"):
         prices_named("free")
+
+
+def test_measured_prices_rise_with_the_degree_and_with_slower_lines() -> None:
+    policies = default_prices().policy
+    for prices in policies.values():
+        for ladder in (prices.softmax_s, prices.gelu_s):
+            assert [ladder[state] for state in sorted(ladder)] == sorted(ladder.values())
+    whole = layer(197, 1536, 6, 4), Shape(384, 6)
+    seconds = [policies[name].layer_s(*whole) for name in ("none", "lan", "wan1", "wan2")]
+    assert seconds == sorted(seconds)

@@ -11,10 +11,9 @@ from typing import Any
 
 import torch
 
-from degreespar.degree.paper_prices import paper_prices, uniform_prices
+from degreespar.degree.named_prices import prices_named
 from degreespar.degree.prices import Prices
 from degreespar.training.compress import Compression
-from degreespar.training.errors import RecipeError
 from degreespar.training.finish import finish
 from degreespar.training.progress import Progress
 from degreespar.training.recipe import Recipe, load_recipe
@@ -85,10 +84,8 @@ def configuration(session: Session, recipe: Recipe) -> dict[str, Any]:
 
 
 def open_prices(name: str, table: Path | None) -> Prices:
-    """The price table of a name; measured ones come from a file."""
-    if name == "measured":
-        raise RecipeError("measured prices need --price-table, a file written by `degreespar price`")
-    return paper_prices() if name == "paper" else uniform_prices()
+    """The prices of a name; measured ones from a file, or those that come with the package."""
+    return prices_named(name, table)
 
 
 def copy_source(model: Path, into: Path) -> None:
