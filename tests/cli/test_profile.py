@@ -70,7 +70,7 @@ def test_a_wrong_file_is_one_sentence(
     (tmp_path / "p.json").write_text(json.dumps(value), encoding="utf-8")
     with pytest.raises(ProfileError, match=sentence):
         read_profile(tmp_path / "p.json")
-    words = ["report", "profile", str(tmp_path / "p.json"), "--out", str(tmp_path / "p.png")]
+    words = ["report", str(tmp_path / "p.json"), "--out", str(tmp_path / "p.png")]
     assert main(words) == FAILED
     assert sentence in capsys.readouterr().err
 
@@ -90,5 +90,5 @@ def test_a_run_of_two_processes_leaves_a_profile_that_can_be_drawn(tmp_path: Pat
     answered = total(costs["answer"] for costs in found.parts.values())
     assert answered.to_client_bytes == demand.bytes_to_client
     for name in ("p.png", "p.svg", "p.html"):
-        assert main(["report", "profile", str(tmp_path / "p.json"), "--out", str(tmp_path / name)]) == 0
+        assert main(["report", str(tmp_path / "p.json"), "--out", str(tmp_path / name)]) == 0
         assert (tmp_path / name).stat().st_size > 1000

@@ -124,10 +124,16 @@ def test_another_seed_is_another_run(
 
 def test_the_stop_rule_ends_sparsifying(tmp_path: Path, model: dict[str, torch.Tensor]) -> None:
     recipe = made_recipe(epochs=30, tolerance_points=1.0, patience=2)
-    fast = replace(
-        recipe.sparsify, target_ratio=0.02, retention_rate=0.3, squarings_rate=0.5, orders_rate=0.5
+    greedy = replace(
+        recipe.sparsify,
+        target_ratio=None,
+        lambda_grp=1e3,
+        retention_rate=0.3,
+        squarings_rate=0.5,
+        orders_rate=0.5,
+        dimensions_rate=0.5,
     )
-    run = made_run(tmp_path / "run", replace(recipe, sparsify=fast), fresh(model))
+    run = made_run(tmp_path / "run", replace(recipe, sparsify=greedy), fresh(model))
     run.run()
     rows = [row for row in run.folder.rows() if row["stage"] == "sparsify"]
     floor = run.position.baseline - 0.01

@@ -16,7 +16,12 @@ from degreespar.training.variables import PolicyVariables
 from tests.training.tiny import GEOMETRY, made_model, made_variables
 
 SETTINGS = SparsifySettings(
-    squarings_rate=0.1, orders_rate=0.1, dimensions_rate=0.1, retention_rate=0.1, smoothing=0.0
+    squarings_rate=0.1,
+    orders_rate=0.1,
+    dimensions_rate=0.1,
+    retention_rate=0.1,
+    smoothing=0.0,
+    patience_steps=1,
 )
 
 
@@ -31,7 +36,8 @@ def give(variables: PolicyVariables, gradient: float) -> None:
 
 def step(variables: PolicyVariables, pressure: Pressure, settings: SparsifySettings = SETTINGS) -> None:
     contracts = contractions(made_model())
-    Sparsifier(variables, settings).step(prices_of(variables), pressure, contracts)
+    # A batch of none: no curvature, gradients alone are the worth.
+    Sparsifier(variables, settings).step(prices_of(variables), pressure, contracts, batch=0)
 
 
 def test_what_is_worth_nothing_falls_at_its_rate() -> None:
@@ -78,7 +84,7 @@ def test_zeros_are_exact_and_come_in_finite_time() -> None:
     sparsifier = Sparsifier(variables, SETTINGS)
     for _ in range(60):
         give(variables, 0.0)
-        sparsifier.step(prices_of(variables), Pressure(1.0), contracts)
+        sparsifier.step(prices_of(variables), Pressure(1.0), contracts, 0)
     off = variables.squarings[0] == -1
     assert int(off.sum()) == 20
     assert (variables.squarings[0].diagonal() == 0).all()
@@ -113,33 +119,59 @@ def test_an_unimportant_dimension_goes_before_an_important_one() -> None:
         gradient = torch.zeros_like(variables.orders[0])
         gradient[:, 3] = -1.0
         variables.orders[0].grad = gradient
-        sparsifier.step(prices_of(variables), Pressure(1.0), contracts)
+        sparsifier.step(prices_of(variables), Pressure(1.0), contracts, 0)
     assert (variables.orders[0][:, 3] >= 1).all()
-    assert (variables.orders[0][:, [0, 1, 2, 4]] < 0.55).all()
+    torch.testing.assert_close(variables.orders[0][:, [0, 1, 4]].detach(), torch.full((5, 3), 0.6))
     shrunk = contracts[0].weight.abs() / before.abs()
     torch.testing.assert_close(shrunk[:, 3], torch.ones(16))
     assert (shrunk[:, 0] < 0.9).all()
 
 
-def test_retention_is_pushed_to_a_decision() -> None:
-    # Below one half the surrogate says fall, above it rise.
-    falls = []
-    for start in (0.3, 0.7):
-        moved = []
-        for weight in (0.0, 0.05):
-            variables = made_variables()
-            with torch.no_grad():
-                variables.retention[1][-1] = start
-                variables.retention[1][:-1] = 0.4 if start < 0.5 else 1.0
-                variables.retention[1][0] = 1.0
-            give(variables, 0.0)
-            sparsifier = Sparsifier(variables, replace(SETTINGS, lambda_bin=weight))
-            sparsifier.step(prices_of(variables), Pressure(1.0), contractions(made_model()))
-            moved.append(float(sparsifier.smoothed["retention"][1][-1]))
-        falls.append(moved)
-    assert falls[0][0] == falls[1][0] == 0.0
-    assert falls[0][1] == pytest.approx(0.05 * 2 * 0.3 * 0.7 * 0.4)
-    assert falls[1][1] == pytest.approx(0.05 * 2 * 0.7 * 0.3 * -0.4)
+def test_the_binary_surrogate_holds_a_retention_back() -> None:
+    # At 0.7 it says rise, with the slope 2 * 0.7 * 0.3 * -0.4 over the cost.
+    ends = []
+    for weight in (0.0, 1e-3):
+        variables = made_variables()
+        with torch.no_grad():
+            variables.retention[1][-1] = 0.7
+        cost = float(prices_of(variables).retention[1][-1])
+        give(variables, 0.0)
+        step(variables, Pressure(1.0), replace(SETTINGS, lambda_bin=weight))
+        ends.append(float(variables.retention[1][-1].detach()))
+    assert ends[0] == pytest.approx(0.6)
+    assert ends[1] == pytest.approx(0.6 + 0.1 * 1e-3 * 2 * 0.7 * 0.3 * 0.4 / cost)
+
+
+def test_curvature_is_worth_something_where_the_gradient_is_none() -> None:
+    """Gradients that change sign have a mean of nothing: a pruned unit would be missed all the same."""
+    ends = []
+    for batch in (0, 10**9):
+        variables, contracts = made_variables(), contractions(made_model())
+        sparsifier = Sparsifier(variables, replace(SETTINGS, smoothing=0.9, patience_steps=40))
+        for number in range(40):
+            give(variables, 1e-3 * (-1) ** number)
+            sparsifier.step(prices_of(variables), Pressure(1.0), contracts, batch)
+        ends.append(float(variables.squarings[0][1, 2].detach()))
+    assert ends[0] < 2
+    assert ends[1] == 2
+
+
+def test_worth_is_the_second_order_loss_of_one_degree_less() -> None:
+    # By hand: two batches of 8 with gradients -1 and 3, smoothing 1/2: means 1.667 and 6.333 of g and g^2.
+    variables = made_variables()
+    sparsifier = Sparsifier(variables, replace(SETTINGS, smoothing=0.5, patience_steps=9))
+    for gradient in (-1.0, 3.0):
+        give(variables, gradient)
+        sparsifier.step(prices_of(variables), Pressure(1.0), contractions(made_model()), 8)
+    worth = sparsifier._worth(sparsifier.means["orders"][0], sparsifier.squares["orders"][0], 8)
+    torch.testing.assert_close(worth[0, 0], torch.tensor(4 * 19 / 3 - 5 / 3))
+
+
+def test_nothing_moves_before_enough_was_seen() -> None:
+    variables = made_variables()
+    give(variables, 0.0)
+    step(variables, Pressure(1.0), replace(SETTINGS, patience_steps=2))
+    assert all((orders == 2).all() for orders in variables.orders)
 
 
 def test_pressure_follows_a_falling_target() -> None:

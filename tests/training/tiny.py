@@ -15,6 +15,7 @@ from degreespar.models.aware import Awareness
 from degreespar.models.relaxed import Ladder
 from degreespar.training import LoadedPictures, Pictures, TrainSettings, train
 from degreespar.training.augment import Augmentation
+from degreespar.training.classifier import with_state
 from degreespar.training.compress import Compression
 from degreespar.training.progress import Progress
 from degreespar.training.recipe import Recipe, Stage
@@ -31,10 +32,10 @@ PLAIN = Augmentation(0, 0.0, 0.0)
 QUIET = Awareness(0.0, False)
 
 
-def made_model(seed: int = 0) -> Vit:
+def made_model(seed: int = 0, geometry: VitGeometry = GEOMETRY) -> Vit:
     """Parameters away from their start, norms and biases too."""
     torch.manual_seed(seed)
-    model = Vit(GEOMETRY)
+    model = Vit(geometry)
     with torch.no_grad():
         for parameter in model.parameters():
             parameter.add_(torch.randn_like(parameter) * 0.2)
@@ -59,9 +60,9 @@ def made_task(training: int = 320) -> Task:
     return picture_task("light", made_pictures(training), made_pictures(100, 1), loaded, 80, 7, PLAIN)
 
 
-def trained_model() -> Vit:
+def trained_model(geometry: VitGeometry = GEOMETRY) -> Vit:
     """One that answers the task."""
-    model = made_model()
+    model = made_model(geometry=geometry)
     data = loaded(made_pictures(480, 5))
     train(model, data, data, TrainSettings(3, 5e-3, batch=16, seed=3), lambda report: None, PLAIN)
     return model
@@ -114,4 +115,5 @@ def made_run(
     if workers.first:
         run_folder.begin({"recipe": recipe.to_json(), "seed": seed})
     model = trained_model() if model is None else model
-    return Compression(model, made_task(), recipe, paper_prices(), run_folder, workers, seed, report)
+    teacher = with_state(model, dict(model.state_dict()))
+    return Compression(model, teacher, made_task(), recipe, paper_prices(), run_folder, workers, seed, report)

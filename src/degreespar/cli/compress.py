@@ -45,6 +45,12 @@ def add(commands: "Commands") -> None:
     )
     parser.add_argument("--out", type=Path, required=True, metavar="RUN", help="the run's folder")
     parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument(
+        "--adapted",
+        type=Path,
+        metavar="DIR",
+        help="begin with these weights of the same model, already adapted",
+    )
     parser.add_argument("--compile", action="store_true", help="torch.compile the model")
     parser.add_argument("--name", help="of the row (default: the run folder's name)")
     add_row(parser, KIND)
@@ -64,6 +70,7 @@ def run(options: argparse.Namespace, console: Console) -> None:
         prices=options.prices,
         price_table=options.price_table,
         out=options.out,
+        adapted=options.adapted,
         seed=options.seed,
         compiled=options.compile,
     )

@@ -8,6 +8,12 @@ from typing import TYPE_CHECKING
 from degreespar.artifact import VitGeometry
 from degreespar.cli.arguments import new_command, positive_count
 from degreespar.cli.console import Console
+from degreespar.cli.export_run import (
+    add_run_options,
+    check_checkpoint_options,
+    export_finished,
+    is_run,
+)
 from degreespar.cli.extras import extra
 from degreespar.degree import GELU_STATES, SQUARINGS_STATES
 from degreespar.party.pictures import Pixels, read_pictures
@@ -30,9 +36,10 @@ def add(commands: "Commands") -> None:
         "degreespar export checkpoint model --name shop-vit --data fashion-mnist --gelu-order 4",
     )
     parser.add_argument("checkpoint", type=Path, metavar="CHECKPOINT", help="config.json, model.safetensors")
-    parser.add_argument("folder", type=Path, metavar="DIR", help="new folder of the artifact")
-    parser.add_argument("--name", required=True, help="the model's public name")
-    source = parser.add_mutually_exclusive_group(required=True)
+    parser.add_argument("folder", type=Path, nargs="?", metavar="DIR", help="new folder of the artifact")
+    add_run_options(parser)
+    parser.add_argument("--name", help="the model's public name")
+    source = parser.add_mutually_exclusive_group()
     source.add_argument("--data", type=Path, metavar="DIR", help="Fashion-MNIST's IDX files (train split)")
     source.add_argument("--pictures", type=Path, nargs="+", metavar="FILE", help="calibration pictures")
     parser.add_argument("--limit", type=positive_count, default=1024, help="of the data (default: 1024)")
@@ -45,6 +52,10 @@ def add(commands: "Commands") -> None:
 
 def run(options: argparse.Namespace, console: Console) -> None:
     """Loads, calibrates, folds, quantises and writes."""
+    if is_run(options.checkpoint):
+        export_finished(options, console)
+        return
+    check_checkpoint_options(options)
     with extra("train", "export"):
         from degreespar.models import load_checkpoint
         from degreespar.training import export_artifact, uniform_policy

@@ -80,6 +80,21 @@ def write(path: Path, title: str, sections: Sequence[Section]) -> None:
         raise ReportError(f"cannot write {path}: {error.strerror}") from error
 
 
+def write_pictures(folder: Path, sections: Sequence[Section]) -> list[Path]:
+    """Every figure as a PNG, named after its section; gives the files."""
+    written = []
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        for section in sections:
+            stem = "-".join(section.title.lower().split())
+            for number, figure in enumerate(section.figures, 1):
+                written.append(folder / f"{stem}-{number}.png")
+                written[-1].write_bytes(png(figure))
+    except OSError as error:
+        raise ReportError(f"cannot write to {folder}: {error.strerror}") from error
+    return written
+
+
 def _section(section: Section) -> str:
     parts = [f"<h2>{html.escape(section.title)}</h2>"]
     if section.text:

@@ -15,7 +15,7 @@ from degreespar.degree import DegreePolicy
 from degreespar.degree.prices import Prices
 from degreespar.models.relaxed import Ladder
 from degreespar.training.accounts import facts, without_unused
-from degreespar.training.classifier import Classifier, behave, contractions, right_answers, with_state
+from degreespar.training.classifier import Classifier, behave, contractions, right_answers
 from degreespar.training.errors import RunError
 from degreespar.training.learned import Aware, learned_behaviours
 from degreespar.training.loop import TrainSettings, make_optimiser, mixed_precision
@@ -37,11 +37,12 @@ REPORT_EVERY_S = 10.0
 
 
 class Compression:
-    """One run. `model` is trained in place; an uncompressed copy stays for comparison and distillation."""
+    """One run. `model` is trained in place; `teacher`, the uncompressed one, is what it is compared with."""
 
     def __init__(
         self,
         model: Classifier,
+        teacher: Classifier,
         task: Task,
         recipe: Recipe,
         prices: Prices,
@@ -53,7 +54,7 @@ class Compression:
     ) -> None:
         self.model, self.task, self.recipe, self.prices = model.to(workers.device), task, recipe, prices
         self.folder, self.workers, self.seed, self.report = folder, workers, seed, report
-        self.teacher = with_state(model, dict(model.state_dict()))
+        self.teacher = teacher.to(workers.device).eval()
         sizes = even_sizes(model.geometry.tokens - 1, min(recipe.ranges, model.geometry.tokens - 1))
         space = Space(sizes, Ladder(recipe.squarings), Ladder(recipe.orders), recipe.transition_layer)
         self.variables = PolicyVariables(space, model.geometry, recipe.start_squarings, recipe.start_order)
@@ -71,7 +72,7 @@ class Compression:
         """Every stage from where the folder's checkpoint stands; then `best.pt` holds the result, if any."""
         self._resume()
         if math.isnan(self.position.baseline):
-            self.position.baseline = self.accuracy(self.task.held_out)
+            self.position.baseline = self.accuracy(self.task.held_out, self.teacher)
             self._row("baseline", accuracy=self.position.baseline, cost_ratio=1.0)
         for number in range(self.position.stage, len(self.recipe.stages)):
             stage = self.recipe.stages[number]
@@ -87,12 +88,12 @@ class Compression:
             self.optimiser = None
             self._save()
 
-    def accuracy(self, examples: Examples) -> float:
-        """The fraction right, as the model now computes; every worker takes its share."""
-        self.model.eval()
+    def accuracy(self, examples: Examples, model: Classifier | None = None) -> float:
+        """The fraction right, as the model (this run's) now computes; every worker takes its share."""
+        model = (model or self.model).eval()
         workers, right = self.workers, 0
         for inputs, labels in in_order(examples, self.recipe.check_batch, workers.number, workers.count):
-            right += right_answers(self.model, inputs, labels)
+            right += right_answers(model, inputs, labels)
         return workers.total(right) / len(examples)
 
     def policy(self) -> DegreePolicy:
@@ -208,7 +209,7 @@ class Compression:
         position.exchange = pressure.exchange
         # While a check says that accuracy is too low, weights may recover before the rule fires.
         pressure.on = pressure.on and not position.paused
-        self.sparsifier.step(self.step_prices, pressure, contractions(self.model))
+        self.sparsifier.step(self.step_prices, pressure, contractions(self.model), stage.batch)
         if self.variables.kept_ranges() != self.kept:
             self._measure_cost()
             self._behave(stage)

@@ -36,10 +36,15 @@ def export_artifact(
 ) -> str:
     """Calibrate on `batches` (normalised pixels), fold, quantise and write; gives the artifact's digest."""
     model = checkpoint.model
-    maps = folded(model)
-    bounded = calibrated(model, policy, batches, bias_offsets(maps, model.geometry.width))
-    tensors, entries = quantised(maps, expected_weights(model.geometry))
-    public = PublicPart(name, model.geometry, bounded, entries, checkpoint.labels)
+    offsets = bias_offsets(folded(model), model.geometry.width)
+    return write_calibrated(directory, name, checkpoint, calibrated(model, policy, batches, offsets))
+
+
+def write_calibrated(directory: Path, name: str, checkpoint: Checkpoint, policy: DegreePolicy) -> str:
+    """The same for a policy whose bounds are known."""
+    model = checkpoint.model
+    tensors, entries = quantised(folded(model), expected_weights(model.geometry))
+    public = PublicPart(name, model.geometry, policy, entries, checkpoint.labels)
     normalisation = checkpoint.normalisation
     client = ClientPart(normalisation.mean, normalisation.std, INPUT_FRAC_BITS)
     return write_artifact(directory, public, client, tensors)

@@ -108,9 +108,7 @@ def _figures(
     """The accuracies come from hard mode; the test examples are seen here for the first time."""
     full.use(learned)
     held_out, test = run.accuracy(run.task.held_out), run.accuracy(run.task.test)
-    full.load_state_dict(run.teacher.state_dict())
-    full.use(None)
-    baseline = run.accuracy(run.task.test)
+    baseline = run.accuracy(run.task.test, run.teacher)
     geometry = model.geometry
     saved = savings_in_order(
         learned, uniform_policy(full.geometry, *UNCOMPRESSED), full.geometry.ffn_widths, run.prices, geometry

@@ -37,6 +37,7 @@ class Session:
     changes: Mapping[str, object] = field(default_factory=dict)
     prices: str = "paper"
     price_table: Path | None = None
+    adapted: Path | None = None
     seed: int = 0
     compiled: bool = False
 
@@ -55,7 +56,9 @@ def compress(session: Session, say: Callable[[str], None], report: Callable[[Pro
     """Run or continue; everything that can be wrong with the options is found before anything is written."""
     recipe = load_recipe(session.recipe, session.changes)
     prices = open_prices(session.prices, session.price_table)
-    checkpoint = open_model(session.model)
+    checkpoint, start = open_model(session.model), open_model(session.adapted or session.model)
+    if start.model.geometry != checkpoint.model.geometry:
+        raise RecipeError(f"the model in {session.adapted} has not the shape of the one in {session.model}")
     workers = gather_workers()
     task = open_task(session.data, session.data_folder, checkpoint, recipe, workers.device)
     folder = RunFolder(session.out)
@@ -65,7 +68,16 @@ def compress(session: Session, say: Callable[[str], None], report: Callable[[Pro
         copy_source(session.model, session.out / SOURCE)
     workers.wait()
     run = Compression(
-        checkpoint.model, task, recipe, prices, folder, workers, session.seed, report, session.compiled
+        start.model,
+        checkpoint.model,
+        task,
+        recipe,
+        prices,
+        folder,
+        workers,
+        session.seed,
+        report,
+        session.compiled,
     )
     run.run()
     result = finish(run, say if workers.first else _silent)
@@ -77,6 +89,7 @@ def configuration(session: Session, recipe: Recipe) -> dict[str, Any]:
     return {
         "recipe": recipe.to_json(),
         "model_sha256": _digest(session.model),
+        "adapted_sha256": _digest(session.adapted or session.model),
         "data": session.data,
         "prices": session.prices,
         "seed": session.seed,

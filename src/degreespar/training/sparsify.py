@@ -2,8 +2,15 @@
 
 A degree costs lambda times its price and is worth the task's gradient on it. In units of its own price a
 variable falls at its family's rate, less rate * worth / (lambda * price): what is worth more than it costs
-rises. Falling is a proximal step, so that zeros are exact. Families (degrees of softmax and GeLU,
-dimensions, retention) have rates of their own; the exchange rate lambda is one for all.
+rises. Falling is a proximal step, so that zeros are exact.
+
+Worth is what the loss would gain by one degree less, to second order: -g + h / 2. The gradient g alone would
+say that nothing in a trained model is worth anything, since weights could scale it as well; the curvature
+h along the degree is taken from the gradients' squares (empirical Fisher: batch * mean of g^2).
+
+Families (degrees of softmax and GeLU, dimensions, retention) have rates of their own; the exchange rate
+lambda is one for all. A dimension that is low everywhere goes or stays as one group, its price that of its
+linear layers with it.
 
 A dropped range does not come back and takes a large piece of the cost at once, so retention must not
 rush: only the least significant range of a layer falls, and one step drops one range at most.
@@ -12,7 +19,9 @@ rush: only the least significant range of a layer falls, and one step drops one 
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import torch
 from torch import Tensor, nn
@@ -37,7 +46,10 @@ JUST_KEPT = 0.5 + 2.0**-10
 
 @dataclass(frozen=True)
 class SparsifySettings:
-    """How fast variables move (degrees per step at full pressure), and how hard they are pushed."""
+    """How fast variables move (degrees per step at full pressure), and how hard they are pushed.
+
+    None moves before `patience_steps` gradients have been seen.
+    """
 
     squarings_rate: float = 0.02
     orders_rate: float = 0.02
@@ -48,7 +60,8 @@ class SparsifySettings:
     knee: float = 1.0
     group_below: float = 1.2
     shrink_weights: bool = True
-    smoothing: float = 0.9
+    smoothing: float = 0.98
+    patience_steps: int = 20
     target_ratio: float | None = None
     target_until: float = 0.8
     lambda_gain: float = 0.02
@@ -79,47 +92,102 @@ def falling_target(start: float, end: float | None, done: float, until: float) -
 
 
 class Sparsifier:
-    """Moves the variables of one model; its smoothed gradients are the only state."""
+    """Moves the variables of one model; smoothed gradients and squares of them are the only state."""
 
     def __init__(self, variables: PolicyVariables, settings: SparsifySettings) -> None:
         self.variables = variables
         self.settings = settings
-        self.smoothed = {
-            name: [torch.zeros_like(parameter) for parameter in parameters]
-            for name, parameters in families(variables).items()
-        }
+        self.seen = 0
+        self.means = {name: _zeros(parameters) for name, parameters in families(variables).items()}
+        self.squares = {name: _zeros(parameters) for name, parameters in families(variables).items()}
+        self.column_squares = [torch.zeros_like(orders[0]) for orders in variables.orders]
 
-    def state(self) -> dict[str, list[Tensor]]:
+    def state(self) -> dict[str, object]:
         """What a checkpoint needs."""
-        return self.smoothed
+        moments = {"means": self.means, "squares": self.squares, "column_squares": self.column_squares}
+        return moments | {"seen": self.seen}
 
-    def restore(self, state: dict[str, list[Tensor]]) -> None:
+    def restore(self, state: dict[str, Any]) -> None:
         """Take up a state."""
-        for name, tensors in self.smoothed.items():
-            for own, saved in zip(tensors, state[name], strict=True):
-                own.copy_(saved)
+        self.seen = state["seen"]
+        self.means, self.squares = state["means"], state["squares"]
+        self.column_squares = state["column_squares"]
 
-    def step(self, prices: StepPrices, pressure: Pressure, contracts: list[nn.Linear]) -> None:
+    def step(self, prices: StepPrices, pressure: Pressure, contracts: list[nn.Linear], batch: int) -> None:
         """After a backward pass: gradients are taken in; under pressure variables move and are projected.
 
         Without pressure they rest: what is worth a little would rise again, and tokens could not.
+        `batch` is how many examples the gradient is a mean of.
         """
-        self._smooth()
-        if not pressure.on:
+        self._take_in()
+        if not pressure.on or self.seen < self.settings.patience_steps:
             return
-        settings = self.settings
         with torch.no_grad():
             for layer, squarings in enumerate(self.variables.squarings):
-                worth = self.smoothed["squarings"][layer]
-                price = prices.squarings[layer].to(squarings.device)
+                push = self._push("squarings", layer, prices.squarings[layer], pressure, batch)
                 lowest = float(self.variables.space.squarings.states[0])
-                self._move(squarings, lowest, worth, price, settings.squarings_rate, pressure)
+                self._move(squarings, lowest, push, self.settings.squarings_rate)
             for layer in range(self.variables.layers):
-                self._move_orders(layer, prices, pressure, contracts[layer])
-            self._move_retention(prices, pressure)
+                self._move_orders(layer, prices, pressure, contracts[layer], batch)
+            self._move_retention(prices, pressure, batch)
         self.variables.project()
 
-    def _move_retention(self, prices: StepPrices, pressure: Pressure) -> None:
+    def _take_in(self) -> None:
+        self.seen += 1
+        for name, parameters in families(self.variables).items():
+            for layer, parameter in enumerate(parameters):
+                gradient = torch.zeros_like(parameter) if parameter.grad is None else parameter.grad
+                self._smooth(self.means[name][layer], gradient)
+                self._smooth(self.squares[name][layer], gradient**2)
+                if name == "orders":
+                    self._smooth(self.column_squares[layer], gradient.sum(dim=0) ** 2)
+                parameter.grad = None
+
+    def _smooth(self, mean: Tensor, value: Tensor) -> None:
+        mean.mul_(self.settings.smoothing).add_(value, alpha=1 - self.settings.smoothing)
+
+    def _worth(self, mean: Tensor, square: Tensor, batch: int) -> Tensor:
+        """What one degree less would add to the loss; the moments' start at zero is corrected."""
+        return (0.5 * batch * square - mean) / (1 - self.settings.smoothing**self.seen)
+
+    def _push(self, name: str, layer: int, price: Tensor, pressure: Pressure, batch: int) -> Tensor:
+        """Worth over cost of every entry; nan for those that cost nothing."""
+        worth = self._worth(self.means[name][layer], self.squares[name][layer], batch)
+        cost = pressure.exchange * price.to(worth.device)
+        return torch.where(cost > 0, worth / cost.clamp(min=1e-12), torch.nan)
+
+    def _move(self, degrees: Tensor, lowest: float, push: Tensor, rate: float) -> None:
+        """Up by the push, down by the proximal step; entries that cost nothing stay."""
+        heights = degrees - lowest
+        speed = rate * staged_slope(heights, self.settings.knee)
+        risen = (heights + speed * push.nan_to_num().clamp(-1.0, MOST_PUSH)).clamp(min=0.0)
+        moved = soft_threshold(risen, speed) + lowest
+        degrees.copy_(torch.where(push.isnan(), degrees, moved))
+
+    def _move_orders(
+        self, layer: int, prices: StepPrices, pressure: Pressure, contract: nn.Linear, batch: int
+    ) -> None:
+        """Entry by entry down to ReLU; a dimension that is low everywhere goes or stays as one group."""
+        settings, orders = self.settings, self.variables.orders[layer]
+        price = prices.orders[layer].to(orders.device)
+        there = price.amax(dim=1) > 0
+        low = orders[there].mean(dim=0) <= settings.group_below
+        last = there[:, None] & low & (orders <= 1.0)
+        push = self._push("orders", layer, price, pressure, batch)
+        self._move(orders, 0.0, torch.where(last, torch.nan, push), settings.orders_rate)
+        # What a whole column costs and is worth: its linear layers fall away with it.
+        cost = pressure.exchange * (torch.where(last, price, 0.0).sum(dim=0) + prices.dimensions[layer])
+        worth = self._worth(self.means["orders"][layer][there].sum(dim=0), self.column_squares[layer], batch)
+        column = (worth / cost).clamp(-1.0, MOST_PUSH)
+        amount = settings.dimensions_rate * (1 - column) * math.sqrt(max(1, int(there.sum())))
+        groups = dimension_groups(torch.where(last, orders, 0.0))
+        factor = torch.where(column < 1, group_shrinkage(groups, amount.clamp(min=0.0)), 1.0)
+        risen = settings.dimensions_rate * (column - 1).clamp(min=0.0)
+        orders.copy_(torch.where(last, (orders * factor + risen).clamp(max=1.0), orders))
+        if settings.shrink_weights:
+            contract.weight.mul_(torch.where(orders[there].mean(dim=0) < 1.0, factor, 1.0))
+
+    def _move_retention(self, prices: StepPrices, pressure: Pressure, batch: int) -> None:
         """The last range of every layer; of those that fall below 1/2 now, the lowest one alone."""
         kept = self.variables.kept_ranges()
         crossing: dict[int, float] = {}
@@ -127,24 +195,17 @@ class Sparsifier:
             last = kept[layer] - 1
             if last == 0:
                 continue
-            price = torch.zeros_like(retention)
-            price[last] = float(prices.retention[layer][last])
-            worth = self.smoothed["retention"][layer]
-            self._move(retention, 0.0, worth, price, self.settings.retention_rate, pressure)
+            push = self._push("retention", layer, prices.retention[layer], pressure, batch)
+            push = push - self._binary_gradient(retention) / (
+                pressure.exchange * prices.retention[layer][last]
+            )
+            only = torch.full_like(push, torch.nan)
+            only[last] = push[last]
+            self._move(retention, 0.0, only, self.settings.retention_rate)
             if float(retention[last]) <= 0.5:
                 crossing[layer] = float(retention[last])
         for layer in sorted(crossing, key=lambda number: crossing[number])[1:]:
             self.variables.retention[layer][kept[layer] - 1] = JUST_KEPT
-
-    def _smooth(self) -> None:
-        beta = self.settings.smoothing
-        for name, parameters in families(self.variables).items():
-            for mean, parameter in zip(self.smoothed[name], parameters, strict=True):
-                gradient = torch.zeros_like(parameter) if parameter.grad is None else parameter.grad
-                if name == "retention":
-                    gradient = gradient + self._binary_gradient(parameter)
-                mean.mul_(beta).add_(gradient, alpha=1 - beta)
-                parameter.grad = None
 
     def _binary_gradient(self, retention: Tensor) -> Tensor:
         with torch.enable_grad():
@@ -152,32 +213,6 @@ class Sparsifier:
             (gradient,) = torch.autograd.grad(binary_surrogate(free), free)
         return self.settings.lambda_bin * gradient
 
-    def _move(
-        self, degrees: Tensor, lowest: float, worth: Tensor, price: Tensor, rate: float, pressure: Pressure
-    ) -> None:
-        """Entries that cost something: the task's gradient, then the proximal step."""
-        costs = price > 0
-        push = worth / (pressure.exchange * price.clamp(min=1e-12))
-        heights = degrees - lowest
-        speed = rate * staged_slope(heights, self.settings.knee)
-        heights = (heights - speed * push.clamp(-MOST_PUSH, 1.0)).clamp(min=0.0)
-        heights = soft_threshold(heights, speed)
-        degrees.copy_(torch.where(costs, heights + lowest, degrees))
 
-    def _move_orders(self, layer: int, prices: StepPrices, pressure: Pressure, contract: nn.Linear) -> None:
-        settings, orders = self.settings, self.variables.orders[layer]
-        price = prices.orders[layer].to(orders.device)
-        there = price.amax(dim=1) > 0
-        low = orders[there].mean(dim=0) < settings.group_below
-        # The last step of a dimension that is low saves its share of the linear layers as well.
-        share = prices.dimensions[layer] / max(1, int(there.sum()))
-        worth = self.smoothed["orders"][layer]
-        price = torch.where((price > 0) & low & (orders <= 1.0), price + share, price)
-        self._move(orders, 0.0, worth, price, settings.orders_rate, pressure)
-        net = (worth[there] / (pressure.exchange * price[there].clamp(min=1e-12))).mean(dim=0)
-        falling = low & (net > -1.0)
-        groups = dimension_groups(orders[there])
-        factor = torch.where(falling, group_shrinkage(groups, settings.dimensions_rate), 1.0)
-        orders[there] = orders[there] * factor
-        if settings.shrink_weights:
-            contract.weight.mul_(torch.where(orders[there].mean(dim=0) < 1.0, factor, 1.0))
+def _zeros(parameters: Sequence[Tensor]) -> list[Tensor]:
+    return [torch.zeros_like(parameter.detach()) for parameter in parameters]
