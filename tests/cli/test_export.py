@@ -45,8 +45,8 @@ def test_an_exported_artifact_answers_like_its_checkpoint(
     assert read_server(Path(target))[2] == read_client(Path(target))[2] == digest
     assert main(["simulate", "--model", target, "--checkpoint", str(checkpoint), "--json", *pictures]) == 0
     metrics = json.loads(capsys.readouterr().out)["metrics"]
-    assert metrics["largest_score_gap_to_float"] < 0.1
-    assert metrics["largest_score_gap_to_hard"] < 0.1
+    assert metrics["largest_score_gap"] < 0.1
+    assert metrics["largest_score_gap_hard"] < 0.1
     assert metrics["values_beyond_bounds"] == 0
     assert metrics["pictures"] == 24
 

@@ -3,7 +3,7 @@
 import argparse
 from typing import TYPE_CHECKING
 
-from degreespar.cli import bench_engine, bench_layer
+from degreespar.cli import bench_engine, bench_layer, bench_selection
 
 if TYPE_CHECKING:
     from degreespar.cli.arguments import Commands
@@ -23,3 +23,4 @@ def add(commands: "Commands") -> None:
     bench_engine.add(kinds)
     bench_layer.add_layer(kinds)
     bench_layer.add_model(kinds)
+    bench_selection.add(kinds)

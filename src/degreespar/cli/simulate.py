@@ -147,7 +147,7 @@ def _against_float(folder: Path, public: PublicPart, inputs: _Inputs, scores: Sc
     checkpoint = load_checkpoint(folder)
     channels_first = torch.from_numpy(inputs.pixels.transpose(0, 3, 1, 2).copy())
     found: dict[str, object] = {}
-    for name, policy in (("float", None), ("hard", public.policy)):
+    for name, suffix, policy in (("float", "", None), ("hard", "_hard", public.policy)):
         checkpoint.model.use(policy)
         with torch.no_grad():
             parts = [
@@ -156,6 +156,6 @@ def _against_float(folder: Path, public: PublicPart, inputs: _Inputs, scores: Sc
             ]
         floats = torch.cat(parts).double().numpy()
         found |= _accuracy(name, floats, inputs)
-        found[f"agreement_with_{name}"] = float((floats.argmax(axis=1) == scores.argmax(axis=1)).mean())
-        found[f"largest_score_gap_to_{name}"] = float(np.abs(floats - scores).max())
+        found[f"agreement{suffix}"] = float((floats.argmax(axis=1) == scores.argmax(axis=1)).mean())
+        found[f"largest_score_gap{suffix}"] = float(np.abs(floats - scores).max())
     return found
