@@ -14,6 +14,7 @@ import torch
 from degreespar.degree.named_prices import prices_named
 from degreespar.degree.prices import Prices
 from degreespar.training.compress import Compression
+from degreespar.training.errors import RecipeError
 from degreespar.training.finish import finish
 from degreespar.training.progress import Progress
 from degreespar.training.recipe import Recipe, load_recipe
