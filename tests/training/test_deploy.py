@@ -20,7 +20,6 @@ from degreespar.training.finish import finish
 from degreespar.training.session import SOURCE, copy_source
 from tests.training.tiny import GEOMETRY, made_recipe, made_run, trained_model
 
-
 # A Hugging Face folder has one FFN width for all layers.
 EVEN = replace(GEOMETRY, ffn_widths=(20, 20, 20))
 

@@ -3,7 +3,7 @@
 import argparse
 from typing import TYPE_CHECKING
 
-from degreespar.cli import bench_engine, bench_layer, bench_selection
+from degreespar.cli import bench_engine, bench_layer, bench_ot, bench_selection
 
 if TYPE_CHECKING:
     from degreespar.cli.arguments import Commands
@@ -21,6 +21,7 @@ def add(commands: "Commands") -> None:
     )
     kinds = parser.add_subparsers(required=True, metavar="WHAT")
     bench_engine.add(kinds)
+    bench_ot.add(kinds)
     bench_layer.add_layer(kinds)
     bench_layer.add_model(kinds)
     bench_selection.add(kinds)

@@ -11,9 +11,11 @@ from degreespar.bench.layer import SEED, Measured, Setting, measure_layer, measu
 from degreespar.bench.namespaces import Place, joined
 from degreespar.bench.networks import NETWORKS, Network, network_named
 from degreespar.bench.peers.spu import VERSION, PeerLayer, installed, run_layer
+from degreespar.bench.predicted import comparison, comparison_text, predicted_layer
 from degreespar.bench.rows import append, check_folder, measured
 from degreespar.cli.arguments import add_results, new_command, positive_count
 from degreespar.cli.console import Console
+from degreespar.degree.price_table import read_prices
 from degreespar.party.report import Cost
 
 if TYPE_CHECKING:
@@ -33,6 +35,9 @@ def add_layer(commands: "Commands") -> None:
     )
     _add_setting(parser)
     parser.add_argument("--peer", choices=("spu",), help=f"SPU {VERSION}, over the same network")
+    parser.add_argument(
+        "--prices", type=Path, metavar="FILE", help="made by `degreespar price`: predict it, too, and compare"
+    )
     parser.set_defaults(run=run_layer_bench)
 
 
@@ -72,6 +77,10 @@ def run_layer_bench(options: argparse.Namespace, console: Console) -> None:
         setting = _setting(options, layers=2, places=places)
         done = measure_layer(setting, console.say)
         metrics, text = done.metrics(), _text(done)
+        if options.prices:
+            predicted = predicted_layer(setting, read_prices(options.prices), network.line)
+            metrics |= comparison(predicted, done)
+            text += "\n" + comparison_text(predicted, done)
         if options.peer:
             python = installed(PEER_FOLDER, console.say)
             console.say(f"the same layer on SPU {VERSION}, over the same network (some minutes)")

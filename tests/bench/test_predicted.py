@@ -1,0 +1,39 @@
+"""What is predicted of a layer is held against what was measured of it, kind by kind."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from degreespar.bench.geometries import vit_geometry
+from degreespar.bench.layer import Measured, Setting
+from degreespar.bench.namespaces import LOOPBACK
+from degreespar.bench.predicted import comparison, comparison_text, predicted_layer
+from degreespar.cli.main import main
+from degreespar.degree.price_table import default_prices
+from degreespar.party.report import Cost
+
+SETTING = Setting("vit-ti", vit_geometry("vit-ti", 2, 17), 2, 2, (LOOPBACK, LOOPBACK))
+
+
+def test_a_prediction_names_the_kinds_of_a_layer_and_how_far_it_is_off() -> None:
+    predicted = predicted_layer(SETTING, default_prices(), None)
+    assert set(predicted.kinds) == {"norm", "linear", "attention", "softmax", "gelu"}
+    kinds = {
+        kind: {"prepare": Cost(2 * part.prepare.seconds), "answer": Cost(2 * part.answer.seconds)}
+        for kind, part in predicted.kinds.items()
+    }
+    found = comparison(predicted, Measured(kinds, 1, 1))
+    assert found["predicted_over_measured"] == pytest.approx(0.5)
+    assert comparison_text(predicted, Measured(kinds, 1, 1)).count("-50%") == 11
+
+
+def test_random_ots_are_measured(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    words = ["bench", "ot", "--count", "100000", "--results", str(tmp_path), "--json"]
+    assert main(words) == 0
+    metrics = json.loads(capsys.readouterr().out)["metrics"]
+    row = json.loads((tmp_path / "engine.primitive.jsonl").read_text(encoding="utf-8"))
+    assert row["metrics"]["cpu_ns_per_ot"] == metrics["cpu_ns_per_ot"] > 0
+    assert 0 < metrics["bytes_per_ot"] < 3
