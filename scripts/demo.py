@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from degreespar.artifact import read_client, read_server
+from degreespar.artifact import ClientPart, read_client, read_server
 from degreespar.bench.processes import Pair
 from degreespar.bench.rows import append, measured
 from degreespar.errors import DegreeSparError
@@ -77,7 +77,9 @@ def _clear_scores(model: Path, pictures: list[Path]) -> Scores:
     public, client, _ = read_client(model)
     _, tensors, _ = read_server(model)
     oracle = Oracle(public, {name: tensor.astype(np.int64) for name, tensor in tensors.items()})
-    return oracle.scores(to_patches(read_pictures(pictures, public.geometry), public.geometry, client))
+    if not isinstance(client, ClientPart):
+        raise DegreeSparError(f"{model} is no model of pictures")
+    return oracle.scores(to_patches(read_pictures(pictures, public.pictures), public.pictures, client))
 
 
 def _table(

@@ -111,7 +111,7 @@ def test_info_needs_no_weights(capsys: Capture, model: Path) -> None:
             lambda content: content.replace(b"degreespar-artifact", b"other"),
             "not of the format",
         ),
-        ("public.json", lambda content: content.replace(b'"version":2', b'"version":1'), "has version 1"),
+        ("public.json", lambda content: content.replace(b'"version":3', b'"version":1'), "has version 1"),
         ("server.safetensors", None, "cannot be read"),
         ("server.safetensors", lambda content: content[:-8], "was changed"),
         ("server.safetensors", lambda content: content[:-1] + bytes([content[-1] ^ 1]), "was changed"),

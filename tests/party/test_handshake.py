@@ -16,7 +16,8 @@ from degreespar.party.handshake import MAX_MESSAGE_BYTES, Agreement, greet, poli
 from tests.support.made_artifact import policy
 
 ARTIFACT, POLICY = "a" * 64, "b" * 64
-WANTED = Agreement(ARTIFACT, POLICY, answers=2, just_in_time=False, by_kind=False)
+WANTED = Agreement(ARTIFACT, POLICY, answers=2, just_in_time=False, by_kind=False, tokens=5)
+POLICIES = {5: POLICY}
 
 
 @dataclass
@@ -49,12 +50,13 @@ def _hears(label: str, payload: bytes) -> End:
 
 def _message(**changes: object) -> bytes:
     facts = {
-        "protocol": 1,
+        "protocol": 2,
         "artifact": ARTIFACT,
         "policy": POLICY,
         "answers": 2,
         "just_in_time": False,
         "by_kind": False,
+        "tokens": 5,
     }
     return json.dumps({**facts, **changes}).encode()
 
@@ -66,7 +68,7 @@ def _both(wanted: Agreement, most_answers: int = 10) -> tuple[list[object], list
 
     def serve() -> None:
         try:
-            agreed.append(welcome(server, ARTIFACT, POLICY, most_answers))
+            agreed.append(welcome(server, ARTIFACT, POLICIES, most_answers))
         except RefusedError as error:
             failures.append(error)
 
@@ -92,6 +94,7 @@ def test_both_agree() -> None:
             "this server's artifact is aaaaaaaaaaaa..., the client's cccccccc",
         ),
         (replace(WANTED, policy="c" * 64), "the client's degree policy is not this server's"),
+        (replace(WANTED, tokens=9), "this server's inputs have 5 tokens, not 9"),
         (replace(WANTED, answers=11), "at most 10 answers a connection, not 11"),
     ],
 )
@@ -110,10 +113,10 @@ def test_a_refusal_is_the_same_sentence_on_both_sides(wanted: Agreement, sentenc
         (b"[" * 4000, "not JSON"),
         (b"[]", "not a JSON object"),
         (b"{}", "protocol version in hello must be an integer"),
-        (_message(protocol=2), "the peer speaks version 2 of the protocol, this party version 1"),
+        (_message(protocol=1), "the peer speaks version 1 of the protocol, this party version 2"),
         (_message(protocol=10**40), "an absurd number"),
         (_message(protocol=True), "must be an integer"),
-        (_message(protocol=2, artifact=None), "speaks version 2"),
+        (_message(protocol=3, artifact=None), "speaks version 3"),
         (_message(extra=1), "unknown key 'extra'"),
         (_message(artifact=7), "artifact in hello must be a string"),
         (_message(artifact="A" * 64), "not 64 lower-case"),
@@ -122,12 +125,14 @@ def test_a_refusal_is_the_same_sentence_on_both_sides(wanted: Agreement, sentenc
         (_message(answers=2.0), "answers in hello must be an integer"),
         (_message(just_in_time=0), "must be true or false"),
         (_message(by_kind="yes"), "must be true or false"),
+        (_message(tokens=6), "this server's inputs have 5 tokens, not 6"),
+        (_message(tokens="5"), "tokens in hello must be an integer"),
     ],
 )
 def test_the_server_refuses_a_malformed_hello_and_says_why(hello: bytes, sentence: str) -> None:
     end = _hears("hello", hello)
     with pytest.raises(RefusedError, match=sentence):
-        welcome(end, ARTIFACT, POLICY, 10)
+        welcome(end, ARTIFACT, POLICIES, 10)
     label, answer = end.outbox.get_nowait()
     assert label == "welcome"
     assert set(json.loads(answer)) == {"protocol", "refused"}
@@ -140,8 +145,8 @@ def test_the_server_refuses_a_malformed_hello_and_says_why(hello: bytes, sentenc
         (_message(protocol=3), "the peer speaks version 3"),
         (_message(answers=1), "did not ask for"),
         (_message(artifact="d" * 64), "did not ask for"),
-        (b'{"protocol":1,"refused":7}', "must be a string"),
-        (b'{"protocol":1,"refused":"no","more":1}', "unknown key"),
+        (b'{"protocol":2,"refused":7}', "must be a string"),
+        (b'{"protocol":2,"refused":"no","more":1}', "unknown key"),
     ],
 )
 def test_the_client_believes_no_malformed_welcome(answer: bytes, sentence: str) -> None:
@@ -150,7 +155,7 @@ def test_the_client_believes_no_malformed_welcome(answer: bytes, sentence: str) 
 
 
 def test_a_refusal_cannot_write_to_the_terminal() -> None:
-    answer = json.dumps({"protocol": 1, "refused": "go\x1b[2J away" + "!" * 3000}).encode()
+    answer = json.dumps({"protocol": 2, "refused": "go\x1b[2J away" + "!" * 3000}).encode()
     with pytest.raises(RefusedError) as caught:
         greet(_hears("welcome", answer), WANTED)
     assert "go?[2J away" in str(caught.value)
@@ -161,7 +166,7 @@ def test_a_refusal_cannot_write_to_the_terminal() -> None:
 def test_no_bytes_break_the_server(hello: bytes | str) -> None:
     content = hello.encode() if isinstance(hello, str) else hello
     with pytest.raises(RefusedError):
-        welcome(_hears("hello", content), ARTIFACT, POLICY, 10)
+        welcome(_hears("hello", content), ARTIFACT, POLICIES, 10)
 
 
 def test_our_own_messages_fit_the_bound() -> None:

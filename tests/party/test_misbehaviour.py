@@ -34,7 +34,12 @@ def _dial(world: World, place: Place) -> Connection:
 def _wanted(world: World, answers: int = 1) -> Agreement:
     model = world.client_model
     return Agreement(
-        model.digest, policy_digest(model.public.policy), answers, just_in_time=False, by_kind=False
+        model.digest,
+        policy_digest(model.public.policy),
+        answers,
+        just_in_time=False,
+        by_kind=False,
+        tokens=model.public.geometry.tokens,
     )
 
 

@@ -79,7 +79,7 @@ def test_a_transcript_is_not_empty_and_seen_alike_by_both(world: World) -> None:
 def test_the_reveals_of_every_program_are_the_committed_ones(world: World) -> None:
     committed = json.loads(GOLDEN.read_text(encoding="utf-8"))
     demand = world.client_model.demand
-    assert {"vit": list(demand.reveals)} == committed
+    assert list(demand.reveals) == committed["vit"]
     assert len(demand.reveals) == 1
 
 

@@ -22,7 +22,7 @@ def _hello(world: World) -> bytes:
     model = world.client_model
     facts = {"artifact": model.digest, "policy": policy_digest(model.public.policy)}
     return json.dumps(
-        {"protocol": 1, "answers": 1, "just_in_time": False, "by_kind": False, **facts}
+        {"protocol": 2, "answers": 1, "just_in_time": False, "by_kind": False, "tokens": 5, **facts}
     ).encode()
 
 

@@ -9,17 +9,23 @@ from degreespar.artifact.manifest import (
     WeightEntry,
     expected_weights,
 )
-from degreespar.artifact.parts import ClientPart, PublicPart
+from degreespar.artifact.parts import LABEL, SCORES, Client, ClientPart, Geometry, PublicPart
 from degreespar.artifact.reader import read_client, read_public, read_server
+from degreespar.artifact.text_part import TextPart
 from degreespar.artifact.writer import write_artifact
 
 __all__ = [
     "BIAS_FRAC_BITS",
+    "LABEL",
     "MAX_WEIGHT_FRAC_BITS",
+    "SCORES",
     "ArtifactError",
     "BertGeometry",
+    "Client",
     "ClientPart",
+    "Geometry",
     "PublicPart",
+    "TextPart",
     "VitGeometry",
     "WeightEntry",
     "expected_weights",

@@ -79,6 +79,11 @@ class BertGeometry:
         """Rows of the table that inputs are looked up in: words, then segments."""
         return self.vocabulary + self.segments
 
+    @property
+    def has_public_table(self) -> bool:
+        """Whether clients look words up by themselves."""
+        return self.embedding == PUBLIC_TABLE
+
     def at_length(self, tokens: int) -> BertGeometry:
         """The same model for texts of one length class."""
         return replace(self, length_classes=(tokens,))

@@ -7,7 +7,7 @@ from typing import NoReturn
 
 from degreespar.artifact.errors import NotCanonicalError, NotJsonError, WrongFormatError, WrongVersionError
 
-VERSION = 2
+VERSION = 3
 PUBLIC_FORMAT = "degreespar-artifact"
 CLIENT_FORMAT = "degreespar-client"
 

@@ -7,6 +7,10 @@ class ArtifactError(DegreeSparError):
     """An artifact that must not be used."""
 
 
+class WrongKindError(DegreeSparError):
+    """A model of pictures was given texts, or the other way: no fault of the artifact."""
+
+
 class UnreadableFileError(ArtifactError):
     """A-01: a file is missing, not a regular file, or not readable."""
 
@@ -93,3 +97,23 @@ class BiasTooLargeError(ArtifactError):
 
 class WriteFailedError(ArtifactError):
     """A-24: a file could not be put in place."""
+
+
+class RevealInvalidError(ArtifactError):
+    """A-25: what is opened to the client is none of the known answers."""
+
+
+class LengthPoliciesMismatchError(ArtifactError):
+    """A-26: the policies of the shorter length classes are not one for each of them."""
+
+
+class VocabularyInvalidError(ArtifactError):
+    """A-27: the vocabulary is no WordPiece vocabulary, or larger than the model's."""
+
+
+class TableDigestMismatchError(ArtifactError):
+    """A-28: client.safetensors is not the file that public.json was written with."""
+
+
+class TableInvalidError(ArtifactError):
+    """A-29: the public table, or what client.json says of it, does not fit the geometry."""

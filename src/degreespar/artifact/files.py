@@ -1,4 +1,4 @@
-"""The three files on disk: bounded reading, atomic writing, digests."""
+"""The files on disk: bounded reading, atomic writing, digests."""
 
 from __future__ import annotations
 
@@ -11,10 +11,13 @@ from degreespar.artifact.errors import FileTooLargeError, UnreadableFileError, W
 
 PUBLIC_FILE = "public.json"
 CLIENT_FILE = "client.json"
+TABLE_FILE = "client.safetensors"
 SERVER_FILE = "server.safetensors"
 
 MAX_PUBLIC_BYTES = 64 << 20
 MAX_CLIENT_BYTES = 64 << 10
+MAX_TEXT_CLIENT_BYTES = 16 << 20
+"""Room for a vocabulary."""
 
 
 def read_bounded(path: Path, max_bytes: int) -> bytes:

@@ -6,6 +6,7 @@ import math
 from dataclasses import dataclass
 from itertools import zip_longest
 
+from degreespar.artifact.bert_geometry import PRIVATE_TABLE, BertGeometry
 from degreespar.artifact.errors import FracBitsInvalidError, ManifestMismatchError, WrongFieldsError
 from degreespar.artifact.geometry import VitGeometry
 from degreespar.degree.strict_json import take_int, take_list, take_object, take_str
@@ -51,18 +52,20 @@ class WeightEntry:
         )
 
 
-def expected_weights(geometry: VitGeometry) -> tuple[WeightEntry, ...]:
+def expected_weights(geometry: VitGeometry | BertGeometry) -> tuple[WeightEntry, ...]:
     """Every tensor of the geometry, in order; weights carry the largest fraction bits allowed."""
+    if isinstance(geometry, BertGeometry):
+        return _bert_weights(geometry)
     entries = [
         _weight("patch.weight", geometry.patch_values, geometry.width),
         _bias("embedding.bias", geometry.tokens, geometry.width),
     ]
     for layer, ffn_width in enumerate(geometry.ffn_widths):
-        entries += _layer_weights(f"layers.{layer}", geometry.width, ffn_width)
+        entries += _layer_weights(f"layers.{layer}", geometry.width, ffn_width, stream=0)
     return (*entries, *_linear("head", geometry.width, geometry.classes))
 
 
-def check_manifest(weights: tuple[WeightEntry, ...], geometry: VitGeometry) -> None:
+def check_manifest(weights: tuple[WeightEntry, ...], geometry: VitGeometry | BertGeometry) -> None:
     """Refuses any list but the geometry's own; fraction bits are free within their range."""
     for entry, expected in zip_longest(weights, expected_weights(geometry)):
         if entry is None:
@@ -91,11 +94,22 @@ def _check_frac_bits(entry: WeightEntry) -> None:
         )
 
 
-def _layer_weights(prefix: str, width: int, ffn_width: int) -> tuple[WeightEntry, ...]:
+def _bert_weights(geometry: BertGeometry) -> tuple[WeightEntry, ...]:
+    width = geometry.width
+    private = geometry.embedding == PRIVATE_TABLE
+    entries = [_weight("table.weight", geometry.table_rows, width)] if private else []
+    entries.append(_bias("embedding.bias", geometry.positions, width))
+    for layer, ffn_width in enumerate(geometry.ffn_widths):
+        entries += _layer_weights(f"layers.{layer}", width, ffn_width, stream=width)
+    return (*entries, *_linear("pooler", width, width), *_linear("head", width, geometry.classes))
+
+
+def _layer_weights(prefix: str, width: int, ffn_width: int, stream: int) -> tuple[WeightEntry, ...]:
+    """`stream` columns more where a norm's scale goes to the residual stream as well (post-norm)."""
     return (
-        *_linear(f"{prefix}.query_key_value", width, 3 * width),
+        *_linear(f"{prefix}.query_key_value", width, 3 * width + stream),
         *_linear(f"{prefix}.projection", width, width),
-        *_linear(f"{prefix}.expand", width, ffn_width),
+        *_linear(f"{prefix}.expand", width, ffn_width + stream),
         *_linear(f"{prefix}.contract", ffn_width, width),
     )
 

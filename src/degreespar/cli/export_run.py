@@ -28,8 +28,8 @@ def check_checkpoint_options(options: argparse.Namespace) -> None:
     for name, there in (("DIR", options.folder), ("--name", options.name)):
         if there is None:
             raise DegreeSparError(f"exporting a checkpoint needs {name}")
-    if not (options.data or options.pictures):
-        raise DegreeSparError("exporting a checkpoint needs --data or --pictures to calibrate on")
+    if not (options.data or options.pictures or options.texts):
+        raise DegreeSparError("exporting a checkpoint needs --data, --pictures or --texts to calibrate on")
 
 
 def export_finished(options: argparse.Namespace, console: Console) -> None:

@@ -7,7 +7,7 @@ from types import MappingProxyType
 from degreespar.errors import DegreeSparError
 
 EXTRAS: Mapping[str, frozenset[str]] = MappingProxyType(
-    {"train": frozenset({"torch", "transformers"}), "report": frozenset({"matplotlib"})}
+    {"train": frozenset({"pyarrow", "torch", "transformers"}), "report": frozenset({"matplotlib"})}
 )
 
 

@@ -4,8 +4,8 @@ import argparse
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from degreespar.artifact import PublicPart, read_client, read_public, read_server
-from degreespar.artifact.files import CLIENT_FILE, PUBLIC_FILE, SERVER_FILE
+from degreespar.artifact import BertGeometry, PublicPart, read_client, read_public, read_server
+from degreespar.artifact.files import CLIENT_FILE, PUBLIC_FILE, SERVER_FILE, TABLE_FILE
 from degreespar.cli.arguments import new_command
 from degreespar.cli.console import Console
 from degreespar.degree import IntGrid
@@ -39,6 +39,7 @@ def run(options: argparse.Namespace, console: Console) -> None:
         "name": public.name,
         "artifact": digest,
         "geometry": public.geometry.to_json(),
+        "opens": public.reveal,
         "degrees": [_degrees(layer.squarings, layer.gelu_orders) for layer in public.policy.layers],
         "weights": _weights(public),
         "files_bytes": sizes,
@@ -70,7 +71,7 @@ def _weights(public: PublicPart) -> dict[str, object]:
 
 
 def _sizes(folder: Path) -> dict[str, int]:
-    paths = [folder / name for name in (PUBLIC_FILE, CLIENT_FILE, SERVER_FILE)]
+    paths = [folder / name for name in (PUBLIC_FILE, CLIENT_FILE, TABLE_FILE, SERVER_FILE)]
     return {path.name: path.stat().st_size for path in paths if path.exists()}
 
 
@@ -89,9 +90,10 @@ def _text(public: PublicPart, digest: str, sizes: dict[str, int], demand: Demand
     g = public.geometry
     files = ", ".join(f"{name} {size:,} B" for name, size in sizes.items())
     lines = [
-        f"{public.name}: Vision Transformer, {g.layers} layers of width {g.width}, {g.heads} heads",
+        f"{public.name}: {_kind(public)}, {g.layers} layers of width {g.width}, {g.heads} heads",
         f"artifact  {digest}",
-        f"pictures  {g.image_px}x{g.image_px}x{g.channels}, {g.tokens} tokens",
+        _inputs_line(public),
+        f"opens     the {public.reveal}",
         f"classes   {', '.join(public.labels[:10])}{', ...' if g.classes > 10 else ''}",
     ]
     for number, layer in enumerate(public.policy.layers, 1):
@@ -103,6 +105,18 @@ def _text(public: PublicPart, digest: str, sizes: dict[str, int], demand: Demand
         f" at most {demand.flips} flips (declared; preparation comes on top)",
     ]
     return "\n".join(lines)
+
+
+def _kind(public: PublicPart) -> str:
+    return "BERT" if isinstance(public.geometry, BertGeometry) else "Vision Transformer"
+
+
+def _inputs_line(public: PublicPart) -> str:
+    g = public.geometry
+    if isinstance(g, BertGeometry):
+        lengths = " or ".join(map(str, g.length_classes))
+        return f"texts     {lengths} tokens, {g.vocabulary} words ({g.embedding} table)"
+    return f"pictures  {g.image_px}x{g.image_px}x{g.channels}, {g.tokens} tokens"
 
 
 def _percent(grid: IntGrid) -> str:

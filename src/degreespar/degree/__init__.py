@@ -1,6 +1,6 @@
 """Degree space: the degree of every nonlinear function of a model, and its public bounds."""
 
-from degreespar.degree.bounds import LayerBounds, ModelBounds
+from degreespar.degree.bounds import LayerBounds, ModelBounds, TextBounds
 from degreespar.degree.errors import PolicyError, PriceError
 from degreespar.degree.grid import IntGrid
 from degreespar.degree.policy import (
@@ -24,4 +24,5 @@ __all__ = [
     "PolicyError",
     "PriceError",
     "Selection",
+    "TextBounds",
 ]

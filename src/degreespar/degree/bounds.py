@@ -80,10 +80,42 @@ class ModelBounds:
             return cls(**parts)
 
 
+@dataclass(frozen=True)
+class TextBounds:
+    """Bounds before the first and after the last layer of a model of texts."""
+
+    embedding: float
+    embedding_normed: float
+    pooled: float
+    logits: float
+    embedding_variance: Range
+
+    def __post_init__(self) -> None:
+        _check_fields(_values(self))
+
+    def to_json(self) -> dict[str, object]:
+        """The bounds as JSON."""
+        return _to_json(_values(self))
+
+    @classmethod
+    def from_json(cls, value: object, where: str) -> TextBounds:
+        """Reads what `to_json` wrote; `where` names the place in errors."""
+        parts = _read(value, _names(cls), TEXT_RANGES, where)
+        with placed(where):
+            return cls(**parts)
+
+
+def model_bounds_from_json(value: object, where: str) -> ModelBounds | TextBounds:
+    """Whichever of the two `value` is: only texts have something that is pooled."""
+    kind = TextBounds if isinstance(value, dict) and "pooled" in value else ModelBounds
+    return kind.from_json(value, where)
+
+
 LAYER_RANGES = ("attention_variance", "ffn_variance", "score_variance")
 MODEL_RANGES = ("final_variance",)
+TEXT_RANGES = ("embedding_variance",)
 
-Bounds = LayerBounds | ModelBounds
+Bounds = LayerBounds | ModelBounds | TextBounds
 Values = dict[str, float | Range]
 
 

@@ -7,7 +7,7 @@ from itertools import pairwise
 
 import numpy as np
 
-from degreespar.degree.bounds import LayerBounds, ModelBounds
+from degreespar.degree.bounds import LayerBounds, ModelBounds, TextBounds, model_bounds_from_json
 from degreespar.degree.errors import PolicyError, placed
 from degreespar.degree.grid import IntGrid
 from degreespar.degree.selection import Selection
@@ -89,7 +89,7 @@ class DegreePolicy:
     """All layers, and the bounds of what follows them."""
 
     layers: tuple[LayerPolicy, ...]
-    bounds: ModelBounds
+    bounds: ModelBounds | TextBounds
 
     def __post_init__(self) -> None:
         if not 1 <= len(self.layers) <= MAX_LAYERS:
@@ -121,7 +121,7 @@ class DegreePolicy:
             layers=tuple(
                 LayerPolicy.from_json(layer, f"policy.layers[{index}]") for index, layer in enumerate(layers)
             ),
-            bounds=ModelBounds.from_json(parts["bounds"], "policy.bounds"),
+            bounds=model_bounds_from_json(parts["bounds"], "policy.bounds"),
         )
 
 

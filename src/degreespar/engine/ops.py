@@ -68,12 +68,14 @@ class Ops:
         """Public zeros in another secret's ring and units."""
         return replace(like, payload=np.zeros(shape, dtype=np.uint64))
 
-    def add_private(self, x: Secret, tensor: PrivateTensor, bound: float) -> Secret:
-        """x plus a tensor of the server's, in the same units."""
+    def add_private(
+        self, x: Secret, tensor: PrivateTensor, bound: float, first_rows: int | None = None
+    ) -> Secret:
+        """x plus a tensor of the server's (or the first rows of it), in the same units."""
         if tensor.frac_bits != x.frac_bits:
             raise ValueError(f"{tensor.name} has {tensor.frac_bits} fraction bits, not {x.frac_bits}")
         x = self.at_least(x, required_bits(bound, x.frac_bits))
-        total = x.payload + self.backend.private(tensor, x.bits)
+        total = x.payload + self.backend.private(tensor, x.bits)[:first_rows]
         return replace(x, payload=reduce(total, x.bits), bound=bound)
 
     def assume(self, x: Secret, bound: float) -> Secret:
@@ -284,6 +286,10 @@ class Ops:
     def reciprocal_root(self, x: Secret, low: float, high: float, frac_bits: int) -> Secret:
         """1 / sqrt(x) for x in [low, high]."""
         return self._inverse(True, x, low, high, frac_bits)
+
+    def low_bits(self, x: Secret, bits: int) -> Secret:
+        """The integer behind x modulo 2^bits, in units of its own: the high bits fall away, for free."""
+        return Secret(reduce(x.payload, min(bits, x.bits)), min(bits, x.bits), 0, 2.0**bits)
 
     # the only way out --------------------------------------------------------------------------
 

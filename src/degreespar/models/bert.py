@@ -7,6 +7,7 @@ integers: the numbers of its pieces, and their segments counted from 1, where 0 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from copy import copy
 
 import torch
 from torch import Tensor, nn
@@ -116,6 +117,12 @@ class Bert(nn.Module):
         for layer in self.layers:
             assert isinstance(layer, BertLayer)
             yield layer
+
+    def at_length(self, tokens: int) -> Bert:
+        """The same parameters for texts padded to `tokens`: what a policy's grids must fit."""
+        other = copy(self)
+        other.geometry = self.geometry.at_length(tokens)
+        return other
 
     def use(self, policy: DegreePolicy | None) -> None:
         """Compute softmax, GeLU and tanh as deployed, in hard mode; None is the exact mode."""

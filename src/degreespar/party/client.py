@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 
 from degreespar._native import Connection, Identity, connect
-from degreespar.artifact import ClientPart, PublicPart, read_client
+from degreespar.artifact import Client, PublicPart, read_client
 from degreespar.engine.ring import Integers
 from degreespar.party.demand import Demand
 from degreespar.party.handshake import Agreement, greet, policy_digest
@@ -25,28 +25,38 @@ class ClientModel:
     """What a client holds of a model: no weight. What one answer needs is computed once."""
 
     public: PublicPart
-    client: ClientPart
+    client: Client
     digest: str
     demand: Demand
 
     @classmethod
     def load(cls, folder: Path, by_kind: bool = False) -> "ClientModel":
-        """From an artifact's folder; only the client's files are read."""
+        """From an artifact's folder, for its longest inputs; only the client's files are read."""
         public, client, digest = read_client(folder)
-        return cls(public, client, digest, Demand.of(public, by_kind))
+        return cls.of(public, client, digest, public.geometry.tokens, by_kind)
+
+    @classmethod
+    def of(
+        cls, public: PublicPart, client: Client, digest: str, tokens: int, by_kind: bool = False
+    ) -> "ClientModel":
+        """Of parts already read, for inputs of one length class."""
+        chosen = public.at_length(tokens)
+        return cls(chosen, client, digest, Demand.of(chosen, by_kind))
 
 
 @dataclass(frozen=True)
 class Answer:
-    """The model's answer to one picture."""
+    """The model's answer to one input; no scores where the artifact opens the label alone."""
 
     label: str
-    scores: Scores
+    scores: Scores | None
     report: RunReport
 
     @property
-    def probabilities(self) -> Scores:
+    def probabilities(self) -> Scores | None:
         """Softmax of the scores."""
+        if self.scores is None:
+            return None
         weights = np.exp(self.scores - self.scores.max())
         return np.asarray(weights / weights.sum(), dtype=np.float64)
 
@@ -70,24 +80,22 @@ def dial(address: str, identity: Identity, trusted: list[str], deadline_s: float
 def classify(
     connection: Connection,
     model: ClientModel,
-    pictures: Sequence[Integers],
+    inputs: Sequence[Integers],
     just_in_time: bool = False,
     progress: Progress = silent,
 ) -> Classification:
-    """One private answer for each picture (patches, patch_values); the connection is used up."""
-    policy = policy_digest(model.public.policy)
-    wanted = Agreement(model.digest, policy, len(pictures), just_in_time, model.demand.by_kind)
+    """One private answer for each input, as `pictures` and `texts` make them; the connection is used up."""
+    policy, tokens = policy_digest(model.public.policy), model.public.geometry.tokens
+    wanted = Agreement(model.digest, policy, len(inputs), just_in_time, model.demand.by_kind, tokens)
     with native_errors():
         greet(connection, wanted)
     run = Run(connection, model.demand, tensors={})
-    answers = tuple(_answer(run, model.public, picture, just_in_time, progress) for picture in pictures)
+    answers = tuple(_answer(run, model.public, each, just_in_time, progress) for each in inputs)
     return Classification(run.set_up, answers)
 
 
-def _answer(
-    run: Run, public: PublicPart, picture: Integers, just_in_time: bool, progress: Progress
-) -> Answer:
-    scores, report = run.answer(picture, just_in_time, progress)
-    if scores is None:
+def _answer(run: Run, public: PublicPart, given: Integers, just_in_time: bool, progress: Progress) -> Answer:
+    opened, report = run.answer(given, just_in_time, progress)
+    if opened is None:
         raise RuntimeError("a run in the client's role reveals to the client")
-    return Answer(public.labels[int(scores.argmax())], scores, report)
+    return Answer(public.labels[int(opened.labels)], opened.scores, report)

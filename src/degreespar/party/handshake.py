@@ -1,8 +1,8 @@
 """What the two parties agree on before the first secret (docs/spec/wire.md names the frames).
 
 1. Client -> server, label `hello`: protocol version, artifact and policy digests, how many answers it
-   wants, whether correlations are prepared ahead or just in time, and whether every kind of work is
-   prepared and reported apart.
+   wants, whether correlations are prepared ahead or just in time, whether every kind of work is
+   prepared and reported apart, and how many tokens every input has (its length class).
 2. Server -> client, label `welcome`: the same facts back, or a refusal and its reason.
 
 Both messages are JSON objects of known keys. The peer may send anything: whatever is not exactly such
@@ -11,6 +11,7 @@ an object ends in a HandshakeError, and at the server in a refusal to the client
 
 import hashlib
 import json
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass, fields
 from typing import NoReturn, Protocol
 
@@ -20,7 +21,7 @@ from degreespar.degree import DegreePolicy
 from degreespar.degree.strict_json import take_int, take_object, take_str
 from degreespar.party.errors import HandshakeError, RefusedError
 
-PROTOCOL = 1
+PROTOCOL = 2
 MAX_MESSAGE_BYTES = 4096
 MAX_REASON_LENGTH = 300
 MAX_ANSWERS = 10_000
@@ -46,6 +47,8 @@ class Agreement:
     answers: int
     just_in_time: bool
     by_kind: bool
+    tokens: int
+    """The public length class of all inputs of the run."""
 
     def __post_init__(self) -> None:
         for digest in (self.artifact, self.policy):
@@ -74,8 +77,11 @@ def greet(connection: Messages, wanted: Agreement) -> None:
         raise HandshakeError("the server welcomes this client to something that it did not ask for")
 
 
-def welcome(connection: Messages, artifact: str, policy: str, most_answers: int) -> Agreement:
-    """The server's side: what was agreed, or an error after telling the client why not."""
+def welcome(connection: Messages, artifact: str, policies: Mapping[int, str], most_answers: int) -> Agreement:
+    """The server's side: what was agreed, or an error after telling the client why not.
+
+    `policies` are the digests of the policies by length class.
+    """
     payload = connection.receive(HELLO, MAX_MESSAGE_BYTES)
     try:
         message = _parse(payload, HELLO)
@@ -88,7 +94,10 @@ def welcome(connection: Messages, artifact: str, policy: str, most_answers: int)
             connection,
             f"this server's artifact is {artifact[:12]}..., the client's {wanted.artifact[:12]}...",
         )
-    if wanted.policy != policy:
+    if wanted.tokens not in policies:
+        known = ", ".join(map(str, policies))
+        _refuse(connection, f"this server's inputs have {known} tokens, not {wanted.tokens}")
+    if wanted.policy != policies[wanted.tokens]:
         _refuse(connection, "the client's degree policy is not this server's")
     if wanted.answers > most_answers:
         _refuse(
@@ -137,6 +146,7 @@ def _agreement(message: dict[str, object], where: str) -> Agreement:
         answers=take_int(parts["answers"], f"the answers in {where}", HandshakeError),
         just_in_time=_flag(parts, "just_in_time", where),
         by_kind=_flag(parts, "by_kind", where),
+        tokens=take_int(parts["tokens"], f"the tokens in {where}", HandshakeError),
     )
 
 

@@ -11,7 +11,7 @@ from degreespar.engine.two_party import TwoPartyBackend
 from degreespar.party.demand import Demand
 from degreespar.party.errors import PartyError
 from degreespar.party.native import native_errors
-from degreespar.party.oracle import Scores, answer
+from degreespar.party.oracle import Opened, answer
 from degreespar.party.report import Cost, Progress, RunReport, Step, Stopwatch, WindowReport, read_meter
 
 
@@ -31,9 +31,9 @@ class Run:
         self.set_up = replace(after, seconds=after.seconds - begin)
 
     def answer(
-        self, patches: Integers | None, just_in_time: bool, progress: Progress
-    ) -> tuple[Scores | None, RunReport]:
-        """One answer: scores at the client, None at the server."""
+        self, inputs: Integers | None, just_in_time: bool, progress: Progress
+    ) -> tuple[Opened | None, RunReport]:
+        """One answer: what is opened at the client, None at the server."""
         windows = _Windows(self.session, self._demand, just_in_time, progress)
         backend = TwoPartyBackend(
             self.session, self._tensors, self._demand.matrices, windows.begin, windows.begin_part
@@ -41,11 +41,11 @@ class Run:
         with native_errors():
             if not just_in_time:
                 windows.prepare_all()
-            scores = answer(backend, self._demand.public, patches)
+            opened = answer(backend, self._demand.public, inputs)
             report = windows.finish()
         if tuple(backend.reveals) != self._demand.reveals:
             raise PartyError("the run opened other values than its program declares")
-        return scores, report
+        return opened, report
 
 
 class _Windows:

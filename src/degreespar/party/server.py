@@ -42,11 +42,18 @@ class ServerModel:
         """From an artifact's folder, all of it checked."""
         public, tensors, digest = read_server(folder)
         wide = {name: np.asarray(tensor, dtype=np.int64) for name, tensor in tensors.items()}
-        return cls(public, wide, digest, Demand.of(public))
+        return cls(public, wide, digest, Demand.of(public.at_length(public.geometry.tokens)))
 
-    def demand_for(self, by_kind: bool) -> Demand:
-        """What one answer needs; the finer list is made for the rare client that asks for a profile."""
-        return Demand.of(self.public, by_kind=True) if by_kind else self.demand
+    def demand_for(self, tokens: int, by_kind: bool) -> Demand:
+        """What one answer needs; all but the usual one are made for the client that asks for them."""
+        if tokens == self.public.geometry.tokens and not by_kind:
+            return self.demand
+        return Demand.of(self.public.at_length(tokens), by_kind)
+
+    def policies(self) -> dict[int, str]:
+        """The digests of the policies by length class."""
+        classes = self.public.length_classes
+        return {tokens: policy_digest(self.public.at_length(tokens).policy) for tokens in classes}
 
 
 @dataclass(frozen=True)
@@ -130,10 +137,10 @@ class _Service:
     def _answer_all(self, connection: Connection) -> None:
         with native_errors():
             connection.set_deadline(self.limits.deadline_s)
-            policy = policy_digest(self.model.public.policy)
-            agreed = welcome(connection, self.model.digest, policy, self.limits.answers)
-        self.log(f"client {connection.peer_fingerprint[:12]}...: {agreed.answers} pictures")
-        run = Run(connection, self.model.demand_for(agreed.by_kind), self.model.tensors)
+            agreed = welcome(connection, self.model.digest, self.model.policies(), self.limits.answers)
+        who = f"client {connection.peer_fingerprint[:12]}..."
+        self.log(f"{who}: {agreed.answers} answers, {agreed.tokens} tokens each")
+        run = Run(connection, self.model.demand_for(agreed.tokens, agreed.by_kind), self.model.tensors)
         for number in range(agreed.answers):
             _, report = run.answer(None, agreed.just_in_time, self.progress)
             self.tally.answers += 1

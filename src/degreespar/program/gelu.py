@@ -39,7 +39,7 @@ def gelu(ops: Ops, x: Secret, order: int, bound: float) -> Secret:
     edge = GELU[order].edge
     left, negative, not_right = ops.less_than(x, (-edge, 0.0, edge), THRESHOLD_FRAC)
     inside = ops.either(left, not_right)
-    curve = evaluate(ops, _magnitude(ops, x, negative, edge), order, bound=2 * edge)
+    curve = evaluate(ops, magnitude(ops, x, negative, edge), GELU[order], bound=2 * edge)
     half = ops.rescale(ops.halve(x, 1), ACTIVATION_FRAC)
     bend = ops.subtract(ops.assume(curve, 2 * edge), ops.assume(half, 2 * edge), bound=2 * edge)
     bent = ops.mask(inside, bend, bound=2 * edge)
@@ -53,7 +53,7 @@ def relu(ops: Ops, x: Secret, bound: float) -> Secret:
     return ops.assume(ops.mask(ops.negate_bits(negative), x), bound)
 
 
-def _magnitude(ops: Ops, x: Secret, negative: SecretBits, edge: float) -> Secret:
+def magnitude(ops: Ops, x: Secret, negative: SecretBits, edge: float) -> Secret:
     """|x| where |x| <= edge, garbage elsewhere (it is masked away, so the ring may be narrow)."""
     near = ops.assume(x, edge)
     flipped = ops.mask(negative, near)

@@ -1,34 +1,47 @@
-"""p(t) of a GeLU order with as few secret products as its degree allows.
+"""p(t) of a GeLU order, or of tanh, with as few secret products as its degree allows.
 
 Degree 4 and 6 complete a square: p = c_d * u^2 + a polynomial of half the degree, where u has the
 half degree too. So degree 2, 3, 4, 6 cost one square, one square and one product, two squares, two
 squares and one product.
 """
 
+from typing import Protocol
+
 from degreespar.engine.ops import Ops
 from degreespar.engine.secret import Secret
-from degreespar.numerics.gelu import GELU, GeluPolynomial
 from degreespar.program.units import ACTIVATION_FRAC, COEFFICIENT_FRAC
 
 
-def evaluate(ops: Ops, t: Secret, order: int, bound: float) -> Secret:
-    """p(t) for 0 <= t <= the order's edge; garbage beyond it."""
-    polynomial = GELU[order]
-    return {2: _degree2, 3: _degree3, 4: _degree4, 6: _degree6}[order](ops, t, polynomial, bound)
+class Polynomial(Protocol):
+    """Coefficients of 1, t, t^2, ... and where they hold."""
+
+    @property
+    def edge(self) -> float:
+        """The largest t."""
+
+    @property
+    def coefficients(self) -> tuple[float, ...]:
+        """Of a polynomial of degree 2, 3, 4 or 6."""
 
 
-def _degree2(ops: Ops, t: Secret, p: GeluPolynomial, bound: float) -> Secret:
+def evaluate(ops: Ops, t: Secret, polynomial: Polynomial, bound: float) -> Secret:
+    """p(t) for 0 <= t <= the polynomial's edge; garbage beyond it."""
+    degree = len(polynomial.coefficients) - 1
+    return {2: _degree2, 3: _degree3, 4: _degree4, 6: _degree6}[degree](ops, t, polynomial, bound)
+
+
+def _degree2(ops: Ops, t: Secret, p: Polynomial, bound: float) -> Secret:
     c0, c1, c2 = p.coefficients
     return _sum(ops, [(_squared(ops, t, p), c2), (t, c1)], c0, bound)
 
 
-def _degree3(ops: Ops, t: Secret, p: GeluPolynomial, bound: float) -> Secret:
+def _degree3(ops: Ops, t: Secret, p: Polynomial, bound: float) -> Secret:
     c0, c1, c2, c3 = p.coefficients
     squared = _squared(ops, t, p)
     return _sum(ops, [(_cubed(ops, t, squared, p), c3), (squared, c2), (t, c1)], c0, bound)
 
 
-def _degree4(ops: Ops, t: Secret, p: GeluPolynomial, bound: float) -> Secret:
+def _degree4(ops: Ops, t: Secret, p: Polynomial, bound: float) -> Secret:
     c0, c1, c2, c3, c4 = p.coefficients
     a = c3 / (2 * c4)
     squared = _squared(ops, t, p)
@@ -42,7 +55,7 @@ def _degree4(ops: Ops, t: Secret, p: GeluPolynomial, bound: float) -> Secret:
     return _sum(ops, [(again, c4), *rest], c0 - c4 * middle * middle, bound)
 
 
-def _degree6(ops: Ops, t: Secret, p: GeluPolynomial, bound: float) -> Secret:
+def _degree6(ops: Ops, t: Secret, p: Polynomial, bound: float) -> Secret:
     c0, c1, c2, c3, c4, c5, c6 = p.coefficients
     a = c5 / (2 * c6)
     b = (c4 / c6 - a * a) / 2
@@ -55,11 +68,11 @@ def _degree6(ops: Ops, t: Secret, p: GeluPolynomial, bound: float) -> Secret:
     return _sum(ops, [(again, c6), *rest], c0, bound)
 
 
-def _squared(ops: Ops, t: Secret, p: GeluPolynomial) -> Secret:
+def _squared(ops: Ops, t: Secret, p: Polynomial) -> Secret:
     return ops.square(t, bound=p.edge**2, frac_bits=ACTIVATION_FRAC)
 
 
-def _cubed(ops: Ops, t: Secret, squared: Secret, p: GeluPolynomial) -> Secret:
+def _cubed(ops: Ops, t: Secret, squared: Secret, p: Polynomial) -> Secret:
     return ops.multiply(squared, t, bound=p.edge**3, frac_bits=ACTIVATION_FRAC)
 
 

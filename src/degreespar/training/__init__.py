@@ -3,6 +3,7 @@
 from degreespar.training.data import Pictures, hold_out, load_fashion_mnist, read_idx
 from degreespar.training.errors import CalibrationError, DataError, ExportError
 from degreespar.training.export import export_artifact
+from degreespar.training.export_text import export_text_artifact
 from degreespar.training.loop import EpochReport, LoadedPictures, TrainSettings, accuracy, train
 from degreespar.training.policies import uniform_policy
 
@@ -16,6 +17,7 @@ __all__ = [
     "TrainSettings",
     "accuracy",
     "export_artifact",
+    "export_text_artifact",
     "hold_out",
     "load_fashion_mnist",
     "read_idx",

@@ -1,4 +1,4 @@
-"""Public bounds of activations from what calibration pictures show."""
+"""Public bounds of activations from what calibration inputs show."""
 
 from __future__ import annotations
 
@@ -10,7 +10,8 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from degreespar.degree import DegreePolicy, LayerBounds, ModelBounds
+from degreespar.degree import DegreePolicy, LayerBounds, ModelBounds, TextBounds
+from degreespar.models.bert import Bert
 from degreespar.models.vit import Vit, patch_vectors
 from degreespar.training.errors import CalibrationError
 
@@ -42,9 +43,9 @@ Seen = dict[str, Extremes]
 
 
 def calibrated(
-    model: Vit, policy: DegreePolicy, batches: Iterable[Tensor], offsets: dict[str, float]
+    model: Vit | Bert, policy: DegreePolicy, batches: Iterable[Tensor], offsets: dict[str, float]
 ) -> DegreePolicy:
-    """`policy` with the bounds that the pictures in `batches`, normalised, call for under it.
+    """`policy` with the bounds that the inputs in `batches` call for under it.
 
     `offsets` names the largest |bias| added at a point: the engine holds the value before its bias too.
     """
@@ -55,10 +56,11 @@ def calibrated(
         replace(layer, bounds=LayerBounds(**_bounds(LayerBounds, seen, offsets, f"layers.{index}.", normed)))
         for index, layer in enumerate(policy.layers)
     )
-    return DegreePolicy(layers, ModelBounds(**_bounds(ModelBounds, seen, offsets, "", normed)))
+    kind = TextBounds if isinstance(model, Bert) else ModelBounds
+    return DegreePolicy(layers, kind(**_bounds(kind, seen, offsets, "", normed)))
 
 
-def observe(model: Vit, policy: DegreePolicy, batches: Iterable[Tensor]) -> Seen:
+def observe(model: Vit | Bert, policy: DegreePolicy, batches: Iterable[Tensor]) -> Seen:
     """The extremes at every point, computed as `policy` says; the model is left in exact mode."""
     seen: Seen = {}
 
@@ -68,13 +70,18 @@ def observe(model: Vit, policy: DegreePolicy, batches: Iterable[Tensor]) -> Seen
     model.eval()
     model.use(policy)
     with torch.no_grad():
-        for pixels in batches:
-            model(pixels, note)
-            # Before its bias and positions the embedding is a value of the first layer's input too.
-            note("layers.0.input", patch_vectors(pixels, model.geometry.patch_px) @ model.patch.weight.T)
+        for inputs in batches:
+            model(inputs, note)
+            # Before its bias and positions a picture's embedding is the first layer's input too.
+            if isinstance(model, Vit):
+                note("layers.0.input", patch_vectors(inputs, model.geometry.patch_px) @ model.patch.weight.T)
+        if isinstance(model, Bert):
+            # Any word may come, whatever the calibration texts say.
+            tables = (model.words.weight, model.segments.weight, model.positions)
+            note("embedding", torch.stack([table.abs().max() for table in tables]).sum())
     model.use(None)
-    if not seen:
-        raise CalibrationError("there are no pictures to calibrate on")
+    if "logits" not in seen:
+        raise CalibrationError("there is nothing to calibrate on")
     return seen
 
 
@@ -95,7 +102,7 @@ def range_for(seen: Extremes, name: str) -> tuple[float, float]:
 
 
 def _bounds(
-    kind: type[LayerBounds] | type[ModelBounds],
+    kind: type[LayerBounds] | type[ModelBounds] | type[TextBounds],
     seen: Seen,
     offsets: dict[str, float],
     prefix: str,

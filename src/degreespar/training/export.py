@@ -13,6 +13,7 @@ from torch import Tensor
 from degreespar.artifact import (
     BIAS_FRAC_BITS,
     MAX_WEIGHT_FRAC_BITS,
+    SCORES,
     ClientPart,
     PublicPart,
     WeightEntry,
@@ -32,19 +33,26 @@ Integers = npt.NDArray[np.int16] | npt.NDArray[np.int64]
 
 
 def export_artifact(
-    directory: Path, name: str, checkpoint: Checkpoint, policy: DegreePolicy, batches: Iterable[Tensor]
+    directory: Path,
+    name: str,
+    checkpoint: Checkpoint,
+    policy: DegreePolicy,
+    batches: Iterable[Tensor],
+    reveal: str = SCORES,
 ) -> str:
     """Calibrate on `batches` (normalised pixels), fold, quantise and write; gives the artifact's digest."""
     model = checkpoint.model
     offsets = bias_offsets(folded(model), model.geometry.width)
-    return write_calibrated(directory, name, checkpoint, calibrated(model, policy, batches, offsets))
+    return write_calibrated(directory, name, checkpoint, calibrated(model, policy, batches, offsets), reveal)
 
 
-def write_calibrated(directory: Path, name: str, checkpoint: Checkpoint, policy: DegreePolicy) -> str:
+def write_calibrated(
+    directory: Path, name: str, checkpoint: Checkpoint, policy: DegreePolicy, reveal: str = SCORES
+) -> str:
     """The same for a policy whose bounds are known."""
     model = checkpoint.model
     tensors, entries = quantised(folded(model), expected_weights(model.geometry))
-    public = PublicPart(name, model.geometry, policy, entries, checkpoint.labels)
+    public = PublicPart(name, model.geometry, policy, entries, checkpoint.labels, reveal=reveal)
     normalisation = checkpoint.normalisation
     client = ClientPart(normalisation.mean, normalisation.std, INPUT_FRAC_BITS)
     return write_artifact(directory, public, client, tensors)
@@ -52,15 +60,15 @@ def write_calibrated(directory: Path, name: str, checkpoint: Checkpoint, policy:
 
 def bias_offsets(maps: dict[str, Affine], width: int) -> dict[str, float]:
     """The largest |bias| behind each point whose value is an affine map's output."""
-    offsets = {"logits": _largest(maps["head"].bias)}
+    offsets = {"logits": largest(maps["head"].bias)}
     for name, part in maps.items():
         layer, _, kind = name.rpartition(".")
         if kind == "query_key_value":
             for third, point in enumerate(("query", "key", "value")):
-                offsets[f"{layer}.{point}"] = _largest(part.bias[third * width : (third + 1) * width])
+                offsets[f"{layer}.{point}"] = largest(part.bias[third * width : (third + 1) * width])
         elif kind in ("projection", "expand", "contract"):
             point = {"projection": "middle", "expand": "hidden", "contract": "output"}[kind]
-            offsets[f"{layer}.{point}"] = _largest(part.bias)
+            offsets[f"{layer}.{point}"] = largest(part.bias)
     return offsets
 
 
@@ -90,12 +98,13 @@ def real_tensor(maps: dict[str, Affine], name: str) -> Reals:
 
 def quantised_weight(name: str, real: Reals) -> tuple[npt.NDArray[np.int16], int]:
     """int16 with the most fraction bits, at most 14, that its largest entry leaves room for."""
-    largest = _largest(real)
+    most = largest(real)
     for frac_bits in range(MAX_WEIGHT_FRAC_BITS, -1, -1):
-        if largest * 2.0**frac_bits <= INT16_MAX:
+        if most * 2.0**frac_bits <= INT16_MAX:
             return encode(real, frac_bits).astype(np.int16), frac_bits
-    raise ExportError(f"{name} has a weight of {largest}, beyond what 16 bits can hold")
+    raise ExportError(f"{name} has a weight of {most}, beyond what 16 bits can hold")
 
 
-def _largest(values: Reals) -> float:
+def largest(values: Reals) -> float:
+    """The largest |entry|."""
     return float(np.abs(values).max())

@@ -7,8 +7,8 @@ from dataclasses import fields
 from types import MappingProxyType
 from typing import Any
 
-from degreespar.artifact import VitGeometry
-from degreespar.degree import DegreePolicy, IntGrid, LayerBounds, LayerPolicy, ModelBounds
+from degreespar.artifact import BertGeometry, Geometry
+from degreespar.degree import DegreePolicy, IntGrid, LayerBounds, LayerPolicy, ModelBounds, TextBounds
 
 # Never exported: `export` replaces them by what calibration saw.
 UNCALIBRATED_BOUND = 2.0**15
@@ -25,7 +25,7 @@ def uncalibrated(kind: type[Any]) -> Mapping[str, Any]:
     )
 
 
-def uniform_policy(geometry: VitGeometry, squarings: int, gelu_order: int) -> DegreePolicy:
+def uniform_policy(geometry: Geometry, squarings: int, gelu_order: int) -> DegreePolicy:
     """The same squarings and the same GeLU order for every entry of every layer, not yet calibrated."""
     tokens = geometry.tokens
     bounds = LayerBounds(**uncalibrated(LayerBounds))
@@ -37,4 +37,5 @@ def uniform_policy(geometry: VitGeometry, squarings: int, gelu_order: int) -> De
         )
         for ffn_width in geometry.ffn_widths
     )
-    return DegreePolicy(layers, ModelBounds(**uncalibrated(ModelBounds)))
+    kind = TextBounds if isinstance(geometry, BertGeometry) else ModelBounds
+    return DegreePolicy(layers, kind(**uncalibrated(kind)))

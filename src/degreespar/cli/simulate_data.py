@@ -1,0 +1,127 @@
+"""What `degreespar simulate` answers: inputs named on the command line, or a labelled data set."""
+
+import argparse
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from degreespar.artifact import Client, ClientPart, PublicPart, TextPart
+from degreespar.artifact.errors import WrongKindError
+from degreespar.cli.extras import extra
+from degreespar.cli.inputs import any_given, read_inputs
+from degreespar.degree import DegreePolicy
+from degreespar.engine.ring import Integers
+from degreespar.errors import DegreeSparError
+from degreespar.party.oracle import Scores
+from degreespar.party.pictures import Pixels, read_pictures, to_patches
+from degreespar.party.texts import Text, to_rows
+
+FLOAT_BATCH = 256
+TEXTS_AT_ONCE = 256
+Floats = Callable[[Path, DegreePolicy | None], Scores]
+"""The scores of the float model in a folder: exact, or a policy in hard mode."""
+
+
+@dataclass(frozen=True)
+class Data:
+    """Inputs as the program takes them, class numbers where they are known, what to call them.
+
+    `parts` makes the inputs some at a time: a test set of texts may not fit the memory at once.
+    """
+
+    public: PublicPart
+    count: int
+    parts: Iterator[Integers]
+    truth: NDArray[np.int64] | None
+    names: list[str]
+    floats: Floats
+
+
+def given_data(options: argparse.Namespace, public: PublicPart, client: Client) -> Data:
+    """What the command line asks for."""
+    if any_given(options) == bool(options.data):
+        raise DegreeSparError("simulate needs either inputs or --data")
+    if options.data:
+        return _texts(options, public, client) if options.task else _fashion(options, public, client)
+    inputs = read_inputs(options, public, client)
+    pixels = read_pictures(options.pictures, public.pictures) if options.pictures else None
+    floats = partial(_float_pictures, pixels) if pixels is not None else _no_floats
+    chosen = public.at_length(inputs.tokens)
+    return Data(chosen, len(inputs.rows), iter([inputs.rows]), None, inputs.names, floats)
+
+
+def _fashion(options: argparse.Namespace, public: PublicPart, client: Client) -> Data:
+    geometry = public.pictures
+    if not isinstance(client, ClientPart):
+        raise DegreeSparError(f"{public.name} is no model of pictures")
+    with extra("train", "reading IDX data"):
+        from degreespar.training import load_fashion_mnist
+    training, test = load_fashion_mnist(options.data)
+    chosen = training if options.split == "train" else test
+    pixels = chosen.pixels[: options.limit].transpose(0, 2, 3, 1)
+    if pixels.shape[1:] != (geometry.image_px, geometry.image_px, geometry.channels):
+        raise DegreeSparError(f"the data's pictures of shape {pixels.shape[1:]} are not the model's")
+    truth = chosen.labels[: options.limit].astype(np.int64)
+    patches = to_patches(pixels, geometry, client)
+    floats = partial(_float_pictures, pixels)
+    return Data(public, len(pixels), iter([patches]), truth, [], floats)
+
+
+def _texts(options: argparse.Namespace, public: PublicPart, client: Client) -> Data:
+    if not isinstance(client, TextPart):
+        raise WrongKindError(f"{public.name} takes pictures, not texts")
+    with extra("train", "--task"):
+        from degreespar.training.text_tasks import load_texts
+    splits = load_texts(options.data, options.task)
+    if len(splits.label_names) != len(public.labels):
+        raise DegreeSparError(f"{options.task} has {len(splits.label_names)} classes, not the model's")
+    chosen = (splits.training if options.split == "train" else splits.test).first(options.limit)
+    tokens = to_rows(chosen.texts, public, client).tokens if len(chosen) <= TEXTS_AT_ONCE else None
+    longest = public.at_length(tokens or public.geometry.tokens)
+    starts = range(0, len(chosen), TEXTS_AT_ONCE)
+    parts = (to_rows(chosen.texts[at : at + TEXTS_AT_ONCE], longest, client).rows for at in starts)
+    floats = partial(_float_texts, chosen.texts, longest.geometry.tokens)
+    return Data(longest, len(chosen), parts, chosen.labels, [], floats)
+
+
+def _no_floats(folder: Path, policy: DegreePolicy | None) -> Scores:
+    raise DegreeSparError(f"texts are compared with the float model in {folder} by --data and --task")
+
+
+def _float_pictures(pixels: Pixels, folder: Path, policy: DegreePolicy | None) -> Scores:
+    with extra("train", "--checkpoint"):
+        import torch
+
+        from degreespar.models import load_checkpoint
+    checkpoint = load_checkpoint(folder)
+    checkpoint.model.use(policy)
+    channels_first = torch.from_numpy(pixels.transpose(0, 3, 1, 2).copy())
+    with torch.no_grad():
+        parts = [
+            checkpoint.model(checkpoint.normalisation.apply(channels_first[start : start + FLOAT_BATCH]))
+            for start in range(0, len(channels_first), FLOAT_BATCH)
+        ]
+    floats: Scores = torch.cat(parts).double().numpy()
+    return floats
+
+
+def _float_texts(texts: Sequence[Text], tokens: int, folder: Path, policy: DegreePolicy | None) -> Scores:
+    with extra("train", "--checkpoint"):
+        import torch
+
+        from degreespar.models import load_text_checkpoint
+        from degreespar.training.texts import encoded
+    checkpoint = load_text_checkpoint(folder, tokens)
+    checkpoint.model.use(policy)
+    inputs = encoded(texts, checkpoint.tokeniser, tokens)
+    with torch.no_grad():
+        parts = [
+            checkpoint.model(inputs[start : start + FLOAT_BATCH])
+            for start in range(0, len(inputs), FLOAT_BATCH)
+        ]
+    floats: Scores = torch.cat(parts).double().numpy()
+    return floats
