@@ -75,5 +75,5 @@ def test_calibration_leaves_the_exact_mode(checkpoint: Checkpoint) -> None:
 
 
 def test_no_pictures_no_bounds(checkpoint: Checkpoint) -> None:
-    with pytest.raises(CalibrationError, match="no pictures"):
+    with pytest.raises(CalibrationError, match="nothing to calibrate on"):
         observe(checkpoint.model, uniform_policy(checkpoint.model.geometry, 5, 4), [])
