@@ -13,7 +13,7 @@ NATIVE_SOURCES := $(shell find crates bindings .cargo -name '*.rs' -o -name '*.t
 # A caller's virtual environment must not be mistaken for ours.
 unexport VIRTUAL_ENV PYTHONPATH PYTHONHOME CONDA_PREFIX
 
-.PHONY: help demo test test-rust test-python test-checked fuzz lint docs format bench setup setup-dev lock clean
+.PHONY: help demo test test-rust test-python test-checked fuzz lint docs format bench prices setup setup-dev lock clean
 
 help: ## this list
 	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /\1\t/' | expand -t 14
@@ -80,9 +80,24 @@ format: setup-dev ## rewrites sources in the house format
 	$(PY) -m ruff format .
 	$(PY) -m ruff check --fix .
 
-bench: setup ## measures primitives and a ViT-S layer on this machine and appends rows to results/
-	$(PY) -m degreespar.cli.main bench engine
-	$(PY) -m degreespar.cli.main bench layer --geometry vit-s
+BENCH := $(PY) -m degreespar.cli.main bench
+PRICES := .bench/prices.json
+# A quarter of an hour on two quiet cores; LAN and WAN2 are emulated at the IP layer, which needs root.
+bench: setup ## measures everything that docs/targets.md shows on this machine, and renders it (about 15 minutes, root)
+	mkdir -p $(dir $(PRICES))
+	$(BENCH) engine
+	$(BENCH) ot
+	$(PY) -m degreespar.cli.main price --row --out $(PRICES)
+	$(BENCH) layer --geometry vit-s --peer spu --prices $(PRICES)
+	$(BENCH) layer --geometry vit-s --network lan --prices $(PRICES)
+	$(BENCH) layer --geometry vit-s --network wan2 --prices $(PRICES)
+	$(BENCH) model --geometry vit-s
+	$(BENCH) model --geometry vit-b --layers 3
+	$(BENCH) selection --network wan2
+	$(PY) scripts/render_docs.py
+
+prices: setup ## measures the price table that comes with the package, on this machine
+	$(PY) -m degreespar.cli.main price --out src/degreespar/degree/default_prices.json
 
 lock: | $(UV) ## refreshes locks/ from pyproject.toml
 	$(UV) pip compile --quiet --universal --python-version 3.10 --generate-hashes --no-header --no-emit-index-url --group build pyproject.toml -o locks/base.txt

@@ -75,11 +75,10 @@ def test_a_table_prices_every_unit_of_its_cases_and_predicts_what_it_saw() -> No
     assert table.busy_cores["reply"] == pytest.approx(2.0, rel=0.1)
 
 
-def test_the_least_of_equal_runs_counts() -> None:
-    noisy = made_up(lambda number: Reading(1.0, 5.0 if number % 2 else 1.0))
-    calm = made_up(lambda number: Reading(1.0, 1.0))
-    repeated = price_table(CASES, 2, noisy).answer
-    assert repeated == price_table(CASES, 2, calm).answer
+def test_the_median_of_equal_runs_counts() -> None:
+    noisy = made_up(lambda number: Reading(1.0, 50.0 if number % 3 == 2 else 1.0), repeats=3)
+    calm = made_up(lambda number: Reading(1.0, 1.0), repeats=3)
+    assert price_table(CASES, 3, noisy).answer == price_table(CASES, 3, calm).answer
 
 
 def test_two_parties_measure_each_other_over_a_real_connection() -> None:

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timezone
+from statistics import median
 
 import numpy as np
 
@@ -75,7 +76,7 @@ def observations(cases: Sequence[Case], repeats: int, readings: PairReadings) ->
 
 
 def _fit_units(seen: list[Observation]) -> dict[str, UnitPrice]:
-    """Runs of equal work count once, with the least of their readings: what else ran can only add."""
+    """Runs of equal work count once, with the median of their readings: the first one finds caches cold."""
     groups: dict[tuple[tuple[str, int], ...], list[Observation]] = {}
     for one in seen:
         work = tuple(sorted(phase_units(one.declared).items()))
@@ -85,8 +86,8 @@ def _fit_units(seen: list[Observation]) -> dict[str, UnitPrice]:
     matrix = np.array([[dict(work).get(unit, 0) for unit in units] for work in groups], dtype=np.float64)
 
     def fitted(read: Callable[[Observation], float]) -> list[float]:
-        least = np.array([min(map(read, group)) for group in groups.values()])
-        prices: list[float] = nonnegative_prices(matrix, least, FLOOR_S).tolist()
+        typical = np.array([median(map(read, group)) for group in groups.values()])
+        prices: list[float] = nonnegative_prices(matrix, typical, FLOOR_S).tolist()
         return prices
 
     columns = fitted(lambda one: one.server.cpu_s), fitted(lambda one: one.client.cpu_s)

@@ -102,7 +102,7 @@ def _elementwise(n: int) -> list[Case]:
     """Sizes of rings as a ViT uses them: 24 bits for activations, 37 for their products."""
     return [
         made.extend(24, 37, n),
-        made.less_than(16, [0], n),
+        *(made.less_than(bits, [0], n) for bits in (12, 16, 20, 28, 37)),
         made.less_than(16, [-512, 0, 512], n),
         made.mux(24, n),
         made.mux_rows(24, max(1, n // 384), 384),
@@ -118,10 +118,18 @@ def _rowwise(n: int) -> list[Case]:
     shares, roots = (0.5, 64.0), (2.0**-6, 2.0**6)
     return [
         made.maximum(20, rows, cols),
+        made.maximum(15, max(1, n // 197), 197),
         made.inverse("reciprocal", inverse_spec(False, *shares, 21, 13, 18), shares, few),
         made.inverse("reciprocal_root", inverse_spec(True, *roots, 24, 16, 16), roots, few),
     ]
 
 
 def _matrix_products() -> list[Case]:
-    return [made.linear(37, 50, 128, 384), made.matmul(37, 4, 50, 32, 50)]
+    """A small model's, and those of a ViT-S layer."""
+    return [
+        made.linear(37, 50, 128, 384),
+        made.linear(37, 197, 384, 1152),
+        made.matmul(37, 4, 50, 32, 50),
+        made.matmul(37, 6, 197, 64, 197),
+        made.matmul(37, 6, 197, 197, 64),
+    ]

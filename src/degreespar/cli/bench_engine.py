@@ -52,7 +52,11 @@ def run(options: argparse.Namespace, console: Console) -> None:
 def _name(case: Case) -> str:
     """Tells any two cases apart: documents show the newest row of each name."""
     thresholds = case.config.get("thresholds")
-    return f"{case.name} {case.bits} bits" + (f", {thresholds} thresholds" if thresholds else "")
+    sizes = [
+        str(case.config[key]) for key in ("batch", "rows", "inner", "width", "cols") if key in case.config
+    ]
+    shape = f", {'x'.join(sizes)}" if sizes else ""
+    return f"{case.name} {case.bits} bits{shape}" + (f", {thresholds} thresholds" if thresholds else "")
 
 
 def _line(result: Result) -> str:

@@ -1,12 +1,14 @@
 """`degreespar price`: measures what work costs on this pair of machines."""
 
 import argparse
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from degreespar.bench.networks import NETWORKS, network_named
 from degreespar.bench.price_run import ask, on_this_machine, serve
-from degreespar.cli.arguments import new_command, positive_seconds
+from degreespar.bench.rows import Row, append, measured
+from degreespar.cli.arguments import add_row, new_command, positive_seconds
 from degreespar.cli.console import Console
 from degreespar.cli.interruptible import interruptible
 from degreespar.degree.errors import PriceError
@@ -37,6 +39,7 @@ def add(commands: "Commands") -> None:
         help="between two processes here, emulated at the IP layer (root); default: none",
     )
     parser.add_argument("--out", type=Path, default=Path("prices.json"), metavar="FILE")
+    add_row(parser, "price")
     parser.add_argument("--line", default="measured", metavar="NAME", help="what to call the line")
     parser.add_argument("--identity", type=Path, metavar="DIR", help="folder made by `degreespar keys`")
     parser.add_argument("--trust", type=Path, action="append", metavar="FILE", help="the peer's certificate")
@@ -58,8 +61,23 @@ def run(options: argparse.Namespace, console: Console) -> None:
             return
         table = table_or_none
         write_prices(table, options.out)
+    if options.row:
+        console.say(f"row added to {append(_row(table), options.results)}")
     facts = {"file": str(options.out), "line": table.line.name, "commit": table.commit}
     console.result(facts, _text(table, options.out))
+
+
+def _row(table: PriceTable) -> Row:
+    config = {"server": table.server, "client": table.client, "line": asdict(table.line)}
+    metrics = {
+        "cpu_s": {
+            phase: {unit: price.cpu_s for unit, price in units.items()}
+            for phase, units in (("prepare", table.prepare), ("answer", table.answer))
+        },
+        "busy_cores": dict(table.busy_cores),
+        "flip_s": table.flip_s,
+    }
+    return measured("price", f"line {table.line.name}", config, metrics, network=table.line.name)
 
 
 def _one_end(options: argparse.Namespace, console: Console) -> PriceTable | None:

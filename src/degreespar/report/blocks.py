@@ -6,6 +6,7 @@ from typing import Any
 
 from degreespar.report.demo import aligned, summary
 from degreespar.report.rows import ReportError, RowJson, newest_of_each, place_of, read_rows
+from degreespar.report.targets import found_or_missing, targets
 
 Block = Callable[[Path], str]
 
@@ -47,11 +48,46 @@ def accuracy(results: Path) -> str:
 def primitives(results: Path) -> str:
     """Every primitive: processor time of both parties, bytes and flips."""
     rows = newest_of_each(read_rows(results, "engine.primitive"))
+    rows = [row for row in rows if "answer_flips" in row["metrics"]]
     if not rows:
         raise ReportError("there are no rows in results/engine.primitive.jsonl: run `make bench`")
     header = ("primitive", "elements", "prepare ns", "answer ns", "bytes prepare", "bytes answer", "flips")
     table = markdown_table(header, (_primitive(row) for row in rows))
     return f"{table}\n\nPer element, both parties added. {place_of(rows[-1])}."
+
+
+def engine_targets(results: Path) -> str:
+    """Every target of the engine with the newest measurement."""
+    rows = ((target.what, target.goal, *found_or_missing(target, results)) for target in targets())
+    return markdown_table(("what", "target", "measured", "met"), rows)
+
+
+def estimates(results: Path) -> str:
+    """Predicted beside measured seconds of layers, kind by kind."""
+    rows = newest_of_each(read_rows(results, "engine.layer"))
+    lines = [line for row in rows if "predicted_kinds" in row["metrics"] for line in _estimate_lines(row)]
+    if not lines:
+        return "No layer was measured beside its estimate yet: `make bench`."
+    header = ("layer", "kind of work", "phase", "measured s", "predicted s", "off")
+    return markdown_table(header, lines)
+
+
+def _estimate_lines(row: RowJson) -> list[tuple[str, ...]]:
+    metrics, name = row["metrics"], row["name"]
+    lines = []
+    for kind, phases in metrics["predicted_kinds"].items():
+        for phase, seconds in phases.items():
+            if kind in metrics["kinds"]:
+                lines.append(
+                    (name, kind, phase, *_compared(metrics["kinds"][kind][phase]["seconds"], seconds))
+                )
+    whole = _compared(metrics["total_seconds"], metrics["predicted_total_seconds"])
+    return [*lines, (name, "all", "total", *whole)]
+
+
+def _compared(measured_s: float, predicted_s: float) -> tuple[str, str, str]:
+    off = f"{100 * (predicted_s / measured_s - 1):+.0f} %" if measured_s > 0 else "-"
+    return f"{measured_s:.3f}", f"{predicted_s:.3f}", off
 
 
 def _primitive(row: RowJson) -> tuple[str, ...]:
@@ -86,4 +122,10 @@ def _percent(fraction: float) -> str:
     return f"{100 * fraction:.2f} %"
 
 
-BLOCKS: Mapping[str, Block] = {"demo": demo, "accuracy": accuracy, "primitives": primitives}
+BLOCKS: Mapping[str, Block] = {
+    "demo": demo,
+    "accuracy": accuracy,
+    "primitives": primitives,
+    "targets": engine_targets,
+    "estimates": estimates,
+}
