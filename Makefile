@@ -13,7 +13,7 @@ NATIVE_SOURCES := $(shell find crates bindings .cargo -name '*.rs' -o -name '*.t
 # A caller's virtual environment must not be mistaken for ours.
 unexport VIRTUAL_ENV PYTHONPATH PYTHONHOME CONDA_PREFIX
 
-.PHONY: help demo test test-rust test-python test-checked fuzz lint docs format bench prices setup setup-dev lock clean
+.PHONY: help demo demo-text test test-rust test-python test-checked fuzz lint docs format bench prices setup setup-dev lock clean
 
 help: ## this list
 	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /\1\t/' | expand -t 14
@@ -45,6 +45,9 @@ setup-dev: $(VENV)/.dev $(VENV)/.native ## the same with torch, test and lint to
 
 demo: setup ## private answers for real pictures, between two processes on this machine
 	$(PY) scripts/demo.py
+
+demo-text: setup ## private answers for real sentences of movie reviews, the same way
+	$(PY) scripts/demo_text.py
 
 test: test-rust test-python ## every test
 

@@ -18,7 +18,8 @@ from degreespar.party.keys import CERTIFICATE_FILE, KEY_FILE, make_identity
 from degreespar.party.server import LISTENING
 
 COMMAND = (sys.executable, "-m", "degreespar.cli.main")
-CLIENT_FILES = ("public.json", "client.json")
+CLIENT_FILES = ("public.json", "client.json", "client.safetensors")
+"""The last only where a model of texts has a public table."""
 END_S = 120.0
 POLL_S = 0.02
 
@@ -96,7 +97,7 @@ class Pair:
         client_model = self.folder / "client-model"
         client_model.mkdir(parents=True, exist_ok=True)
         # everything but the weights
-        for file in CLIENT_FILES:
+        for file in (name for name in CLIENT_FILES if (self.model / name).exists()):
             (client_model / file).write_bytes((self.model / file).read_bytes())
         serve = ["serve", "--model", str(self.model), "--max-clients", "1"]
         ask = ["classify", "--model", str(client_model), *options, *map(str, pictures)]

@@ -26,6 +26,7 @@ KINDS = frozenset(
         "private.eval",
         "selection",
         "demo",
+        "demo.text",
     }
 )
 PACKAGES = ("degreespar", "numpy", "pillow", "safetensors")
