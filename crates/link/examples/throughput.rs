@@ -4,7 +4,8 @@
 
 use degreespar_link::shaped::{Shape, shaped};
 use degreespar_link::tls::{Connection, Identity, Listener, connect};
-use degreespar_link::{Channel, LinkError, Party, Transport};
+use degreespar_link::{Channel, Link, LinkError, Party, Streams, mux};
+use std::error::Error;
 use std::time::{Duration, Instant};
 
 const MESSAGE_BYTES: usize = 20_000_000;
@@ -12,14 +13,14 @@ const MESSAGES: usize = 10;
 const ROUND_TRIPS: usize = 2000;
 const LONG: Duration = Duration::from_secs(60);
 
-fn main() -> Result<(), LinkError> {
+fn main() -> Result<(), Box<dyn Error + Send + Sync>> {
     let (server, client) = pair()?;
-    report("TLS", Box::new(server.transport), Box::new(client.transport))?;
+    report("TLS", mux::streams(server.line)?, mux::streams(client.line)?)?;
     let (server, client) = pair()?;
     report(
         "TLS shaped as a LAN of 3 Gbit/s and 0.4 ms one way",
-        Box::new(shaped(server.transport, Shape::LAN)),
-        Box::new(shaped(client.transport, Shape::LAN)),
+        mux::streams(shaped(server.line, Shape::LAN))?,
+        mux::streams(shaped(client.line, Shape::LAN))?,
     )
 }
 
@@ -34,11 +35,11 @@ fn pair() -> Result<(Connection, Connection), LinkError> {
 
 fn report(
     name: &str,
-    server: Box<dyn Transport>,
-    client: Box<dyn Transport>,
-) -> Result<(), LinkError> {
-    let mut server = Channel::new(Party::Server, server);
-    let mut client = Channel::new(Party::Client, client);
+    server: Streams,
+    client: Streams,
+) -> Result<(), Box<dyn Error + Send + Sync>> {
+    let mut server = Link::new(Party::Server, server).answer;
+    let mut client = Link::new(Party::Client, client).answer;
     let peer = std::thread::spawn(move || -> Result<(), LinkError> {
         exchange(&mut client)?;
         for _ in 0..ROUND_TRIPS {

@@ -9,7 +9,7 @@ pub enum LinkError {
     /// The peer sent nothing in time.
     #[error("the peer sent nothing for {0:?} (waiting for `{1}`)")]
     Timeout(Duration, &'static str),
-    /// The peer closed the connection.
+    /// The connection is closed: by the peer, if this party did not end it itself.
     #[error("the peer closed the connection (at `{0}`)")]
     Closed(&'static str),
     /// A message of another kind than the protocol's next one.
@@ -50,6 +50,28 @@ pub enum LinkError {
         /// The operating system's word.
         source: std::io::Error,
     },
+}
+
+/// Why a line, and with it every stream over it, has ended.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum LineError {
+    /// By either party.
+    Closed,
+    /// The peer broke the rules of the line.
+    Malformed(String),
+    /// The operating system reports a failure of the network.
+    Failed(std::io::ErrorKind),
+}
+
+impl LineError {
+    /// The same as the end of a wait for, or the sending of, one message.
+    pub fn at(self, label: &'static str) -> LinkError {
+        match self {
+            Self::Closed => LinkError::Closed(label),
+            Self::Malformed(why) => LinkError::Malformed { label, why },
+            Self::Failed(kind) => LinkError::Io { label, source: kind.into() },
+        }
+    }
 }
 
 /// Why a connection could not be made or authenticated.

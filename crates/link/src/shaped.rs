@@ -1,11 +1,10 @@
 //! A slower line inside the process: rate and delay for anyone without root.
 //!
-//! Each end shapes what it *sends*: a message occupies the line for its bits divided by the rate, after the ones sent
+//! Each end shapes what it *sends*: a chunk occupies the line for its bits divided by the rate, after the ones sent
 //! before it, and is handed to the real transport one delay later. Both ends have to be wrapped, in one process or
 //! in two; each direction is then shaped once. TCP's own start-up and loss are not imitated.
 
-use crate::wire::HEADER_BYTES;
-use crate::{Duplex, Frame, LinkError, Outbox};
+use crate::{Chunk, Duplex, LineError, Outbox};
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
@@ -34,9 +33,9 @@ impl Shape {
         }
     }
 
-    /// How long a message of this payload occupies the line.
-    fn occupies(&self, payload_bytes: usize) -> Duration {
-        let bits = 8 * (payload_bytes + HEADER_BYTES) as u128;
+    /// How long so many bytes occupy the line.
+    fn occupies(&self, bytes: usize) -> Duration {
+        let bits = 8 * bytes as u128;
         let nanoseconds = bits * 1_000_000_000 / u128::from(self.rate_bits_per_s.max(1));
         Duration::from_nanos(u64::try_from(nanoseconds).unwrap_or(u64::MAX))
     }
@@ -57,8 +56,7 @@ pub struct ShapedOutbox {
 
 struct Parcel {
     arrives: Instant,
-    label: &'static str,
-    frame: Frame,
+    chunk: Chunk,
 }
 
 impl ShapedOutbox {
@@ -74,10 +72,10 @@ impl ShapedOutbox {
 }
 
 impl Outbox for ShapedOutbox {
-    fn send(&mut self, label: &'static str, frame: Frame) -> Result<(), LinkError> {
-        let arrives = self.clock.arrival(Instant::now(), frame.payload.len());
-        let sender = self.to_delivery.as_ref().ok_or(LinkError::Closed(label))?;
-        sender.send(Parcel { arrives, label, frame }).map_err(|_| LinkError::Closed(label))
+    fn send(&mut self, chunk: Chunk) -> Result<(), LineError> {
+        let arrives = self.clock.arrival(Instant::now(), chunk.line_bytes());
+        let sender = self.to_delivery.as_ref().ok_or(LineError::Closed)?;
+        sender.send(Parcel { arrives, chunk }).map_err(|_| LineError::Closed)
     }
 }
 
@@ -93,9 +91,9 @@ impl Drop for ShapedOutbox {
 
 /// Passes parcels on when they are due; ends when the sender is gone or the line is closed.
 fn deliver(mut line: impl Outbox, parcels: &Receiver<Parcel>) {
-    for Parcel { arrives, label, frame } in parcels {
+    for Parcel { arrives, chunk } in parcels {
         std::thread::sleep(arrives.saturating_duration_since(Instant::now()));
-        if line.send(label, frame).is_err() {
+        if line.send(chunk).is_err() {
             return;
         }
     }
@@ -109,9 +107,9 @@ struct LineClock {
 }
 
 impl LineClock {
-    fn arrival(&mut self, now: Instant, payload_bytes: usize) -> Instant {
+    fn arrival(&mut self, now: Instant, line_bytes: usize) -> Instant {
         let starts = self.free_from.map_or(now, |free| free.max(now));
-        let ends = starts + self.shape.occupies(payload_bytes);
+        let ends = starts + self.shape.occupies(line_bytes);
         self.free_from = Some(ends);
         ends + self.shape.one_way_delay
     }
@@ -120,14 +118,15 @@ impl LineClock {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Channel, Party, memory};
+    use crate::{Channel, LinkError, Party, memory, mux};
 
     fn channels(shape: Shape) -> (Channel, Channel) {
-        let (server, client) = memory::pair();
-        (
-            Channel::new(Party::Server, Box::new(shaped(server, shape))),
-            Channel::new(Party::Client, Box::new(shaped(client, shape))),
-        )
+        let (server, client) = memory::lines();
+        let channel = |party, line| {
+            let streams = mux::streams(shaped(line, shape)).expect("a thread can be started");
+            Channel::new(party, streams.answer)
+        };
+        (channel(Party::Server, server), channel(Party::Client, client))
     }
 
     #[test]
@@ -137,10 +136,10 @@ mod tests {
         let mut clock = LineClock { shape, free_from: None };
         let start = Instant::now();
         let at_ms = |milliseconds| start + Duration::from_millis(milliseconds);
-        assert_eq!(clock.arrival(start, 2000 - HEADER_BYTES), at_ms(2 + 5));
-        assert_eq!(clock.arrival(start, 3000 - HEADER_BYTES), at_ms(2 + 3 + 5), "queued");
-        assert_eq!(clock.arrival(at_ms(4), 1000 - HEADER_BYTES), at_ms(5 + 1 + 5), "queued");
-        assert_eq!(clock.arrival(at_ms(50), 1000 - HEADER_BYTES), at_ms(50 + 1 + 5), "idle line");
+        assert_eq!(clock.arrival(start, 2000), at_ms(2 + 5));
+        assert_eq!(clock.arrival(start, 3000), at_ms(2 + 3 + 5), "queued");
+        assert_eq!(clock.arrival(at_ms(4), 1000), at_ms(5 + 1 + 5), "queued");
+        assert_eq!(clock.arrival(at_ms(50), 1000), at_ms(50 + 1 + 5), "idle line");
     }
 
     #[test]
@@ -149,7 +148,7 @@ mod tests {
         assert_eq!((Shape::LAN.rate_bits_per_s, milliseconds(Shape::LAN)), (3_000_000_000, 0.8));
         assert_eq!((Shape::WAN1.rate_bits_per_s, milliseconds(Shape::WAN1)), (400_000_000, 4.0));
         assert_eq!((Shape::WAN2.rate_bits_per_s, milliseconds(Shape::WAN2)), (100_000_000, 10.0));
-        assert_eq!(Shape { rate_bits_per_s: 0, ..Shape::LAN }.occupies(0).as_secs(), 128);
+        assert_eq!(Shape { rate_bits_per_s: 0, ..Shape::LAN }.occupies(16).as_secs(), 128);
     }
 
     #[test]

@@ -1,6 +1,8 @@
 //! What a channel needs from a network.
 
-use crate::LinkError;
+use crate::{Chunk, LineError, LinkError};
+use std::fmt;
+use std::sync::Arc;
 use std::time::Duration;
 
 /// One message on the wire: what it is, when it was sent in message depth, and its bytes.
@@ -30,24 +32,51 @@ pub trait Transport: Send {
     ) -> Result<Frame, LinkError>;
 }
 
-/// The sending half of a transport.
+/// The two streams of a connection, and how to end both.
+pub struct Streams {
+    /// Carries the handshake, then the answers.
+    pub answer: Box<dyn Transport>,
+    /// Carries preparations.
+    pub prepare: Box<dyn Transport>,
+    /// Ends the connection under both.
+    pub closer: Closer,
+}
+
+/// Ends a connection at once, from any thread: every wait on either of its streams fails, here and at the peer.
+#[derive(Clone)]
+pub struct Closer(Arc<dyn Fn() + Send + Sync>);
+
+impl Closer {
+    /// One that calls `close`, perhaps more than once.
+    pub fn new(close: impl Fn() + Send + Sync + 'static) -> Self {
+        Self(Arc::new(close))
+    }
+
+    /// Ends the connection; what was sent and has not left yet may be lost.
+    pub fn close(&self) {
+        (self.0)();
+    }
+}
+
+impl fmt::Debug for Closer {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Closer")
+    }
+}
+
+/// The sending half of a line.
 pub trait Outbox: Send {
-    /// As [`Transport::send`].
-    fn send(&mut self, label: &'static str, frame: Frame) -> Result<(), LinkError>;
+    /// Hands a chunk over without waiting for the peer.
+    fn send(&mut self, chunk: Chunk) -> Result<(), LineError>;
 }
 
-/// The receiving half of a transport.
+/// The receiving half of a line.
 pub trait Inbox: Send {
-    /// As [`Transport::receive`].
-    fn receive(
-        &mut self,
-        label: &'static str,
-        at_most_bytes: usize,
-        deadline: Duration,
-    ) -> Result<Frame, LinkError>;
+    /// The next chunk from the peer; `None` if there is none within `wait`.
+    fn receive(&mut self, wait: Duration) -> Result<Option<Chunk>, LineError>;
 }
 
-/// A transport made of its two halves, so that a wrapper can move one of them to a thread of its own.
+/// One end of a line that carries the chunks of all streams: its two halves, so that each can have a thread of its own.
 ///
 /// The outbox is dropped first: what was sent leaves before the connection goes.
 pub struct Duplex<O, I> {
@@ -55,19 +84,4 @@ pub struct Duplex<O, I> {
     pub outbox: O,
     /// From the peer.
     pub inbox: I,
-}
-
-impl<O: Outbox, I: Inbox> Transport for Duplex<O, I> {
-    fn send(&mut self, label: &'static str, frame: Frame) -> Result<(), LinkError> {
-        self.outbox.send(label, frame)
-    }
-
-    fn receive(
-        &mut self,
-        label: &'static str,
-        at_most_bytes: usize,
-        deadline: Duration,
-    ) -> Result<Frame, LinkError> {
-        self.inbox.receive(label, at_most_bytes, deadline)
-    }
 }

@@ -5,8 +5,8 @@ use super::fingerprint::Fingerprint;
 use super::handshake::authenticate;
 use super::identity::Identity;
 use super::inbox::TlsInbox;
-use super::line::Line;
-use super::outbox::{TlsOutbox, WRITE_BYTES};
+use super::line::{Line, WRITE_BYTES};
+use super::outbox::TlsOutbox;
 use super::trust::{client_config, server_config};
 use crate::{ConnectError, Duplex, LinkError};
 use rustls::pki_types::{IpAddr, Ipv4Addr, ServerName};
@@ -21,8 +21,8 @@ const ACCEPT_TICK: Duration = Duration::from_millis(10);
 
 /// An authenticated peer.
 pub struct Connection {
-    /// The stream of frames.
-    pub transport: Tls,
+    /// The line, for both streams.
+    pub line: Tls,
     /// The certificate that the peer proved to hold, one of the trusted ones.
     pub peer_fingerprint: Fingerprint,
     /// Where it is.
@@ -134,12 +134,12 @@ fn open(
     deadline: Duration,
 ) -> Result<Connection, ConnectError> {
     socket.set_nodelay(true)?;
-    tls.set_buffer_limit(Some(WRITE_BYTES));
+    tls.set_buffer_limit(Some(2 * WRITE_BYTES));
     let peer_fingerprint = authenticate(&socket, &mut tls, deadline)?;
-    let line = Arc::new(Line::new(socket, tls));
-    let outbox = TlsOutbox::start(Arc::clone(&line))?;
-    let transport = Duplex { outbox, inbox: TlsInbox::new(line) };
-    Ok(Connection { transport, peer_fingerprint, peer_address })
+    let shared = Arc::new(Line::new(socket, tls));
+    let outbox = TlsOutbox::start(Arc::clone(&shared))?;
+    let line = Duplex { outbox, inbox: TlsInbox::new(shared) };
+    Ok(Connection { line, peer_fingerprint, peer_address })
 }
 
 fn handshake_error(error: rustls::Error) -> ConnectError {

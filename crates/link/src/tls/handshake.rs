@@ -13,7 +13,7 @@ use std::net::{Shutdown, TcpStream};
 use std::time::{Duration, Instant};
 
 /// Version of docs/spec/wire.md.
-const WIRE_VERSION: u16 = 1;
+const WIRE_VERSION: u16 = 2;
 
 const GREETING_MAGIC: [u8; 6] = *b"DGSPAR";
 const GREETING_BYTES: usize = GREETING_MAGIC.len() + 2;
@@ -243,11 +243,11 @@ mod tests {
 
     #[test]
     fn the_greeting_is_the_specified_one_and_others_are_told_apart() {
-        assert_eq!(&our_greeting(), b"DGSPAR\x01\x00");
+        assert_eq!(&our_greeting(), b"DGSPAR\x02\x00");
         assert!(check_greeting(our_greeting()).is_ok());
         let other = check_greeting(*b"GET / HT");
         assert!(matches!(other, Err(ConnectError::OtherProtocol)));
-        let newer = check_greeting(*b"DGSPAR\x02\x01");
-        assert!(matches!(newer, Err(ConnectError::Version { ours: 1, theirs: 0x0102 })));
+        let newer = check_greeting(*b"DGSPAR\x01\x02");
+        assert!(matches!(newer, Err(ConnectError::Version { ours: 2, theirs: 0x0201 })));
     }
 }

@@ -1,120 +1,103 @@
-//! The receiving half. It reads only while a message is waited for: what a peer sends early stays in the operating
-//! system's buffers and then in the peer, so an unasked flood costs this party no memory.
+//! The receiving half, read by one thread (see [`crate::mux`]). It keeps less than a chunk and one read of the socket:
+//! a peer that sends without end is stopped by the grants of its streams, not here.
 
 use super::line::Line;
-use crate::wire::{FrameParser, TooLong};
-use crate::{Frame, Inbox, LinkError};
+use crate::chunk::ChunkParser;
+use crate::{Chunk, Inbox, LineError};
 use std::io::{self, ErrorKind, Read};
 use std::ops::Range;
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 /// Read from the socket at a time.
 const READ_BYTES: usize = 256 * 1024;
 
-/// The receiving half of a TLS connection. After any error but a timeout it stays closed.
+/// Taken from TLS at a time: its records hold no more.
+const PLAIN_BYTES: usize = 16 * 1024;
+
+/// The receiving half of a TLS connection.
 pub struct TlsInbox {
     line: Arc<Line>,
-    parser: FrameParser,
+    parser: ChunkParser,
     ciphertext: Vec<u8>,
     /// What of `ciphertext` has not been decrypted yet.
     pending: Range<usize>,
-    broken: bool,
-}
-
-/// One wait for a message.
-#[derive(Clone, Copy)]
-struct Wait {
-    label: &'static str,
-    at_most_bytes: usize,
-    deadline: Duration,
-    until: Option<Instant>,
+    failure: Option<LineError>,
 }
 
 impl TlsInbox {
     pub(super) fn new(line: Arc<Line>) -> Self {
         let ciphertext = vec![0; READ_BYTES];
-        Self { line, parser: FrameParser::default(), ciphertext, pending: 0..0, broken: false }
+        Self { line, parser: ChunkParser::default(), ciphertext, pending: 0..0, failure: None }
     }
 
-    fn next_frame(&mut self, wait: Wait) -> Result<Frame, LinkError> {
+    /// The next chunk of what has been read; the socket is read once if there is none.
+    fn next_chunk(&mut self, wait: Duration) -> Result<Option<Chunk>, LineError> {
         loop {
-            self.decrypt(wait)?;
-            if let Some(frame) = self.parser.take() {
-                return Ok(frame);
+            if let Some(chunk) = self.parser.next().map_err(LineError::Malformed)? {
+                return Ok(Some(chunk));
             }
-            self.read_socket(wait)?;
+            if !self.decrypt()? && !self.read_socket(wait)? {
+                return Ok(None);
+            }
         }
     }
 
-    /// Decrypts what has been read, as far as the frame under way needs it.
-    fn decrypt(&mut self, wait: Wait) -> Result<(), LinkError> {
+    /// Hands the parser the next plain bytes of what has been read; false if all of it is used up.
+    fn decrypt(&mut self) -> Result<bool, LineError> {
         let line = Arc::clone(&self.line);
         let mut tls = line.tls();
         loop {
-            self.parse(&mut tls.reader(), wait)?;
-            if self.parser.space().is_empty() || self.pending.is_empty() {
-                return Ok(());
+            match self.parser.fill(PLAIN_BYTES, |space| tls.reader().read(space)) {
+                Ok(0) => return Err(LineError::Closed),
+                Ok(_) => return Ok(true),
+                Err(error) if error.kind() == ErrorKind::WouldBlock => {}
+                Err(error) => return Err(explain(&error)),
             }
-            let taken = tls.read_tls(&mut &self.ciphertext[self.pending.clone()]);
-            match taken.map_err(|error| wait.explain(error))? {
+            if self.pending.is_empty() {
+                return Ok(false);
+            }
+            match tls.read_tls(&mut &self.ciphertext[self.pending.clone()]) {
                 // bytes after the peer's goodbye
-                0 => return Err(LinkError::Closed(wait.label)),
-                taken => self.pending.start += taken,
+                Ok(0) => return Err(LineError::Closed),
+                Ok(taken) => self.pending.start += taken,
+                Err(error) => return Err(explain(&error)),
             }
             let processed = tls.process_new_packets();
             if tls.wants_write() {
                 line.nudge();
             }
-            processed.map_err(|error| wait.explain_tls(&error))?;
+            processed.map_err(|error| {
+                LineError::Malformed(format!("the encrypted stream is broken ({error})"))
+            })?;
         }
     }
 
-    /// Moves decrypted bytes into the frame under way.
-    fn parse(&mut self, plain: &mut rustls::Reader<'_>, wait: Wait) -> Result<(), LinkError> {
-        while !self.parser.space().is_empty() {
-            match plain.read(self.parser.space()) {
-                Ok(0) => return Err(LinkError::Closed(wait.label)),
-                Ok(count) => self
-                    .parser
-                    .filled(count, wait.at_most_bytes)
-                    .map_err(|too_long| wait.refuse(&too_long))?,
-                Err(error) if error.kind() == ErrorKind::WouldBlock => break,
-                Err(error) => return Err(wait.explain(error)),
-            }
-        }
-        Ok(())
-    }
-
-    fn read_socket(&mut self, wait: Wait) -> Result<(), LinkError> {
-        let remaining = wait.remaining()?;
+    /// False if nothing came in time.
+    fn read_socket(&mut self, wait: Duration) -> Result<bool, LineError> {
         let mut socket = &self.line.socket;
-        let read = socket.set_read_timeout(remaining);
+        let read = socket.set_read_timeout(Some(wait));
         match read.and_then(|()| socket.read(&mut self.ciphertext)) {
-            Ok(0) => Err(LinkError::Closed(wait.label)),
+            Ok(0) => Err(LineError::Closed),
             Ok(count) => {
                 self.pending = 0..count;
-                Ok(())
+                Ok(true)
             }
-            Err(error) if error.kind() == ErrorKind::Interrupted => Ok(()),
-            Err(error) => Err(wait.explain(error)),
+            Err(error) => match error.kind() {
+                ErrorKind::WouldBlock | ErrorKind::TimedOut | ErrorKind::Interrupted => Ok(false),
+                _ => Err(explain(&error)),
+            },
         }
     }
 }
 
 impl Inbox for TlsInbox {
-    fn receive(
-        &mut self,
-        label: &'static str,
-        at_most_bytes: usize,
-        deadline: Duration,
-    ) -> Result<Frame, LinkError> {
-        if self.broken {
-            return Err(LinkError::Closed(label));
+    fn receive(&mut self, wait: Duration) -> Result<Option<Chunk>, LineError> {
+        if let Some(failure) = &self.failure {
+            return Err(failure.clone());
         }
-        let until = Instant::now().checked_add(deadline);
-        let received = self.next_frame(Wait { label, at_most_bytes, deadline, until });
-        self.broken = !matches!(received, Ok(_) | Err(LinkError::Timeout(..)));
+        let received = self.next_chunk(wait);
+        self.failure = received.as_ref().err().cloned();
         received
     }
 }
@@ -125,36 +108,10 @@ impl Drop for TlsInbox {
     }
 }
 
-impl Wait {
-    /// What is left of it; none if it is too long for a clock.
-    fn remaining(&self) -> Result<Option<Duration>, LinkError> {
-        let remaining = self.until.map(|until| until.saturating_duration_since(Instant::now()));
-        match remaining {
-            Some(Duration::ZERO) => Err(LinkError::Timeout(self.deadline, self.label)),
-            remaining => Ok(remaining),
-        }
-    }
-
-    fn refuse(&self, too_long: &TooLong) -> LinkError {
-        let got = usize::try_from(too_long.announced_bytes).unwrap_or(usize::MAX);
-        LinkError::Size { label: self.label, expected: self.at_most_bytes, got }
-    }
-
-    fn explain(&self, error: io::Error) -> LinkError {
-        use ErrorKind::{
-            BrokenPipe, ConnectionAborted, ConnectionReset, TimedOut, UnexpectedEof, WouldBlock,
-        };
-        match error.kind() {
-            WouldBlock | TimedOut => LinkError::Timeout(self.deadline, self.label),
-            UnexpectedEof | ConnectionReset | ConnectionAborted | BrokenPipe => {
-                LinkError::Closed(self.label)
-            }
-            _ => LinkError::Io { label: self.label, source: error },
-        }
-    }
-
-    fn explain_tls(&self, error: &rustls::Error) -> LinkError {
-        let why = format!("the encrypted stream is broken ({error})");
-        LinkError::Malformed { label: self.label, why }
+fn explain(error: &io::Error) -> LineError {
+    use ErrorKind::{BrokenPipe, ConnectionAborted, ConnectionReset, UnexpectedEof};
+    match error.kind() {
+        UnexpectedEof | ConnectionReset | ConnectionAborted | BrokenPipe => LineError::Closed,
+        kind => LineError::Failed(kind),
     }
 }

@@ -1,15 +1,17 @@
 //! What the two halves of a connection share: the socket, the TLS state and the queue of what is to be sent.
 //!
-//! The socket is written by one background thread (see `outbox`) and read by whoever waits for a message (see
-//! `inbox`). The TLS state is locked only for encryption and decryption, never while the socket is waited for: so both
+//! The socket is written by one background thread (see `outbox`) and read by another (see `inbox`). The TLS state is locked only for encryption and decryption, never while the socket is waited for: so both
 //! parties can send at once, as much as they like.
 
-use crate::Frame;
+use crate::{Chunk, Stream};
 use rustls::Connection;
 use std::collections::VecDeque;
 use std::net::TcpStream;
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
+
+/// About as much is encrypted and written at a time.
+pub(super) const WRITE_BYTES: usize = 128 * 1024;
 
 pub(super) struct Line {
     pub(super) socket: TcpStream,
@@ -20,7 +22,10 @@ pub(super) struct Line {
 
 #[derive(Default)]
 struct Queue {
-    frames: VecDeque<Frame>,
+    /// Goes first: grants and answers, whose messages are short and waited for.
+    urgent: VecDeque<Chunk>,
+    /// Preparations.
+    bulk: VecDeque<Chunk>,
     /// rustls has something of its own to say (an alert, an answer to a key update).
     nudged: bool,
     outbox_dropped: bool,
@@ -31,9 +36,24 @@ struct Queue {
 
 /// What the writer does next.
 pub(super) enum Job {
-    Send(Frame),
+    Send(Vec<Chunk>),
     Flush,
     Close,
+}
+
+impl Queue {
+    /// What is written at once: the urgent chunks first, few enough that a new one does not wait long.
+    fn next_chunks(&mut self) -> Vec<Chunk> {
+        let (mut chunks, mut bytes) = (Vec::new(), 0);
+        while bytes < WRITE_BYTES {
+            let Some(chunk) = self.urgent.pop_front().or_else(|| self.bulk.pop_front()) else {
+                break;
+            };
+            bytes += chunk.line_bytes();
+            chunks.push(chunk);
+        }
+        chunks
+    }
 }
 
 impl Line {
@@ -47,9 +67,12 @@ impl Line {
     }
 
     /// False if the writer has ended.
-    pub(super) fn push(&self, frame: Frame) -> bool {
+    pub(super) fn push(&self, chunk: Chunk) -> bool {
         self.change(|queue| {
-            queue.frames.push_back(frame);
+            match chunk {
+                Chunk::Data(Stream::Prepare, _) => queue.bulk.push_back(chunk),
+                _ => queue.urgent.push_back(chunk),
+            }
             !queue.finished
         })
     }
@@ -65,7 +88,8 @@ impl Line {
     pub(super) fn finish(&self) {
         self.change(|queue| {
             queue.finished = true;
-            queue.frames.clear();
+            queue.urgent.clear();
+            queue.bulk.clear();
         });
     }
 
@@ -79,8 +103,9 @@ impl Line {
     /// Waits for the writer's next job.
     pub(super) fn next_job(&self) -> Job {
         let job = self.wait(None, |queue| {
-            if let Some(frame) = queue.frames.pop_front() {
-                return Some(Job::Send(frame));
+            let chunks = queue.next_chunks();
+            if !chunks.is_empty() {
+                return Some(Job::Send(chunks));
             }
             if std::mem::take(&mut queue.nudged) {
                 return Some(Job::Flush);

@@ -22,5 +22,5 @@ pub use identity::Identity;
 pub use inbox::TlsInbox;
 pub use outbox::TlsOutbox;
 
-/// One end of an encrypted, authenticated connection.
+/// One end of the line of an encrypted, authenticated connection.
 pub type Tls = crate::Duplex<TlsOutbox, TlsInbox>;

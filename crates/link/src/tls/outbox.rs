@@ -1,16 +1,12 @@
 //! The sending half: a queue and a thread that encrypts and writes it.
 
 use super::handshake::dismiss;
-use super::line::{Job, Line};
-use crate::wire::header;
-use crate::{Frame, LinkError, Outbox};
+use super::line::{Job, Line, WRITE_BYTES};
+use crate::{Chunk, LineError, Outbox};
 use std::io::{self, IoSlice, Write};
 use std::net::Shutdown;
 use std::sync::Arc;
 use std::time::Duration;
-
-/// Plain bytes encrypted at a time: large writes, and the TLS state is never locked for long.
-pub(super) const WRITE_BYTES: usize = 256 * 1024;
 
 /// How long dropping an outbox waits for the peer to take what was sent.
 const FLUSH_LIMIT: Duration = Duration::from_secs(10);
@@ -18,8 +14,7 @@ const FLUSH_LIMIT: Duration = Duration::from_secs(10);
 /// How long the socket stays open, in the background, for the peer to read what it was sent last.
 const LINGER_LIMIT: Duration = Duration::from_secs(2);
 
-/// The sending half of a TLS connection. What is queued is bounded only by what this party's own protocol sends before
-/// it receives. Dropping it sends what is queued and says goodbye, giving up after ten seconds.
+/// The sending half of a TLS connection. What is queued is bounded by what the peer granted. Dropping it sends what is queued and says goodbye, giving up after ten seconds.
 pub struct TlsOutbox(Arc<Line>);
 
 impl TlsOutbox {
@@ -32,8 +27,8 @@ impl TlsOutbox {
 }
 
 impl Outbox for TlsOutbox {
-    fn send(&mut self, label: &'static str, frame: Frame) -> Result<(), LinkError> {
-        if self.0.push(frame) { Ok(()) } else { Err(LinkError::Closed(label)) }
+    fn send(&mut self, chunk: Chunk) -> Result<(), LineError> {
+        if self.0.push(chunk) { Ok(()) } else { Err(LineError::Closed) }
     }
 }
 
@@ -60,7 +55,7 @@ fn write(line: &Line) {
 fn write_queue(line: &Line, ciphertext: &mut Vec<u8>) -> io::Result<()> {
     loop {
         match line.next_job() {
-            Job::Send(frame) => write_frame(line, &frame, ciphertext)?,
+            Job::Send(chunks) => write_chunks(line, &chunks, ciphertext)?,
             Job::Flush => write_ciphertext(line, ciphertext, |_| Ok(()))?,
             Job::Close => {
                 return write_ciphertext(line, ciphertext, |tls| {
@@ -72,11 +67,12 @@ fn write_queue(line: &Line, ciphertext: &mut Vec<u8>) -> io::Result<()> {
     }
 }
 
-fn write_frame(line: &Line, frame: &Frame, ciphertext: &mut Vec<u8>) -> io::Result<()> {
-    let header = header(frame);
-    let mut parts = [IoSlice::new(&header), IoSlice::new(&frame.payload)];
+fn write_chunks(line: &Line, chunks: &[Chunk], ciphertext: &mut Vec<u8>) -> io::Result<()> {
+    let heads: Vec<Vec<u8>> = chunks.iter().map(Chunk::head).collect();
+    let both = heads.iter().zip(chunks).flat_map(|(head, chunk)| [head.as_slice(), chunk.body()]);
+    let mut parts: Vec<IoSlice<'_>> =
+        both.filter(|part| !part.is_empty()).map(IoSlice::new).collect();
     let mut rest = &mut parts[..];
-    IoSlice::advance_slices(&mut rest, 0);
     while !rest.is_empty() {
         write_ciphertext(line, ciphertext, |tls| {
             // takes at most the buffer limit, WRITE_BYTES

@@ -7,7 +7,7 @@ mod transfer;
 
 use super::trust::client_config;
 use super::{Connection, Identity, Listener, connect};
-use crate::{Channel, LinkError, Party};
+use crate::{Channel, Link, LinkError, Party, mux};
 use rustls::ClientConnection;
 use rustls::pki_types::ServerName;
 use std::net::{SocketAddr, TcpStream};
@@ -79,16 +79,19 @@ type RawPeer = rustls::StreamOwned<ClientConnection, TcpStream>;
 /// Channels of both parties over a fresh connection.
 fn channels() -> Result<(Channel, Channel), LinkError> {
     let (server, client) = Hall::open()?.welcome()?;
-    Ok((
-        Channel::new(Party::Server, Box::new(server.transport)),
-        Channel::new(Party::Client, Box::new(client.transport)),
-    ))
+    let (server, client) = (link(Party::Server, server), link(Party::Client, client));
+    Ok((server.answer, client.answer))
+}
+
+fn link(party: Party, connection: Connection) -> Link {
+    let mut link =
+        Link::new(party, mux::streams(connection.line).expect("a thread can be started"));
+    link.set_deadline(LONG);
+    link
 }
 
 /// A server's channel and a peer that may send it anything.
 fn raw() -> Result<(Channel, RawPeer), LinkError> {
     let (server, peer) = Hall::open()?.raw_client()?;
-    let mut channel = Channel::new(Party::Server, Box::new(server.transport));
-    channel.set_deadline(LONG);
-    Ok((channel, peer))
+    Ok((link(Party::Server, server).answer, peer))
 }
