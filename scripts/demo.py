@@ -21,6 +21,7 @@ from degreespar.bench.processes import Pair
 from degreespar.bench.rows import append, measured
 from degreespar.errors import DegreeSparError
 from degreespar.party.oracle import Oracle, Scores
+from degreespar.party.pace import Mode
 from degreespar.party.pictures import read_pictures, to_patches
 from degreespar.report.demo import LARGEST_SCORE_GAP, aligned, summary
 
@@ -34,7 +35,7 @@ def main() -> int:
     try:
         pictures = sorted(options.pictures.glob("*.png"))[: options.limit]
         truth = _truth(options.pictures)
-        extra = ["--just-in-time"] if options.just_in_time else []
+        extra = ["--mode", options.mode.value]
         done = Pair(options.folder, options.model, _say).classify(pictures, extra).facts
         _say("the same model in the clear")
         scores = _clear_scores(options.model, pictures)
@@ -63,7 +64,12 @@ def _options() -> argparse.Namespace:
         "--folder", type=Path, default=ROOT / "demo-run", help="for keys and the client's files"
     )
     parser.add_argument("--limit", type=int, help="only the first N pictures")
-    parser.add_argument("--just-in-time", action="store_true", help="prepare each layer when it begins")
+    parser.add_argument(
+        "--mode",
+        type=Mode,
+        default=Mode.AHEAD,
+        help="of `degreespar classify` (default: ahead, phases apart)",
+    )
     parser.add_argument("--row", action="store_true", help="append the figures to results/demo.jsonl")
     return parser.parse_args()
 
@@ -117,7 +123,7 @@ def _metrics(
 
 
 def _add_row(options: argparse.Namespace, done: dict[str, Any], metrics: dict[str, Any]) -> None:
-    config = {"artifact": done["artifact"], "just_in_time": options.just_in_time, "cores_shared": True}
+    config = {"artifact": done["artifact"], "mode": options.mode.value, "cores_shared": True}
     row = measured("demo", done["model"], config, metrics, network="loopback, same machine")
     _say(f"row added to {append(row, ROOT / 'results')}")
 

@@ -3,7 +3,7 @@
 use crate::error::raise;
 use degreespar_link::shaped::{Shape, shaped};
 use degreespar_link::tls::{self, Fingerprint};
-use degreespar_link::{Channel, Duplex, Inbox, Outbox, Party, Transport, memory};
+use degreespar_link::{Link, Party, Streams, memory, mux};
 use pyo3::prelude::*;
 use std::sync::Mutex;
 use std::time::Duration;
@@ -49,14 +49,14 @@ pub fn fingerprint_of_pem(certificate_pem: &str) -> PyResult<String> {
     Ok(Fingerprint::of_pem(certificate_pem).map_err(raise)?.to_string())
 }
 
-/// Turns a transport into a channel, with or without a network's shape.
-type Open = Box<dyn FnOnce(Option<Shape>) -> Box<dyn Transport> + Send>;
+/// Opens a line's streams, with or without a network's shape.
+type Open = Box<dyn FnOnce(Option<Shape>) -> std::io::Result<Streams> + Send>;
 
 enum State {
     /// Nothing was sent yet: the line can still be shaped.
     Fresh(Open, Option<Shape>),
-    Open(Box<Channel>),
-    /// A session has taken it over.
+    Open(Box<Link>),
+    /// A session has taken it over, or it could not be opened.
     Taken,
 }
 
@@ -69,22 +69,14 @@ pub struct Connection {
 }
 
 impl Connection {
-    fn over<O, I>(party: Party, peer_fingerprint: String, line: Duplex<O, I>) -> Self
-    where
-        O: Outbox + 'static,
-        I: Inbox + 'static,
-    {
-        let open: Open = Box::new(|shape| match shape {
-            None => Box::new(line),
-            Some(shape) => Box::new(shaped(line, shape)),
-        });
+    fn new(party: Party, peer_fingerprint: String, open: Open) -> Self {
         Self { party, peer_fingerprint, state: Mutex::new((State::Fresh(open, None), None)) }
     }
 
-    fn with_channel<T>(&self, step: impl FnOnce(&mut Channel) -> PyResult<T>) -> PyResult<T> {
-        let mut channel = self.take()?;
-        let result = step(&mut channel);
-        self.lock()?.0 = State::Open(channel);
+    fn with_link<T>(&self, step: impl FnOnce(&mut Link) -> PyResult<T>) -> PyResult<T> {
+        let mut link = self.take()?;
+        let result = step(&mut link);
+        self.lock()?.0 = State::Open(link);
         result
     }
 
@@ -92,18 +84,20 @@ impl Connection {
         self.state.lock().map_err(|_| raise("the connection broke in another thread"))
     }
 
-    /// The channel itself, for a session or for one message.
-    pub fn take(&self) -> PyResult<Box<Channel>> {
+    /// The link itself, for a session or for one message.
+    pub fn take(&self) -> PyResult<Box<Link>> {
         let mut guard = self.lock()?;
-        let mut channel = match std::mem::replace(&mut guard.0, State::Taken) {
-            State::Fresh(open, shape) => Box::new(Channel::new(self.party, open(shape))),
-            State::Open(channel) => channel,
+        let mut link = match std::mem::replace(&mut guard.0, State::Taken) {
+            State::Fresh(open, shape) => {
+                Box::new(Link::new(self.party, open(shape).map_err(raise)?))
+            }
+            State::Open(link) => link,
             State::Taken => return Err(raise("the connection is already in use by a session")),
         };
         if let Some(deadline) = guard.1 {
-            channel.set_deadline(deadline);
+            link.set_deadline(deadline);
         }
-        Ok(channel)
+        Ok(link)
     }
 }
 
@@ -131,15 +125,23 @@ impl Connection {
         }
     }
 
+    fn record(&self) -> PyResult<()> {
+        self.with_link(|link| {
+            link.answer.record();
+            link.prepare.record();
+            Ok(())
+        })
+    }
+
     fn send(&self, py: Python<'_>, label: &str, payload: Vec<u8>) -> PyResult<()> {
         let label = handshake_label(label)?;
-        py.detach(|| self.with_channel(|channel| channel.send(label, payload).map_err(raise)))
+        py.detach(|| self.with_link(|link| link.answer.send(label, payload).map_err(raise)))
     }
 
     fn receive(&self, py: Python<'_>, label: &str, at_most_bytes: usize) -> PyResult<Vec<u8>> {
         let label = handshake_label(label)?;
         py.detach(|| {
-            self.with_channel(|ch| ch.receive_at_most(label, at_most_bytes).map_err(raise))
+            self.with_link(|link| link.answer.receive_at_most(label, at_most_bytes).map_err(raise))
         })
     }
 }
@@ -189,20 +191,33 @@ pub fn connect(
 /// Both ends of a connection inside this process.
 #[pyfunction]
 pub fn memory_pair() -> (Connection, Connection) {
-    let (server, client) = memory::pair();
-    let here = |party, line| Connection::over(party, String::new(), line);
-    (here(Party::Server, server), here(Party::Client, client))
+    let (server, client) = memory::streams();
+    let shaped_apart = memory::lines();
+    let here = |party, streams: Streams, line: memory::MemoryLine| {
+        let open: Open = Box::new(move |shape| match shape {
+            None => Ok(streams),
+            Some(shape) => mux::streams(shaped(line, shape)),
+        });
+        Connection::new(party, String::new(), open)
+    };
+    (here(Party::Server, server, shaped_apart.0), here(Party::Client, client, shaped_apart.1))
 }
 
 fn authenticated(party: Party, made: tls::Connection) -> Connection {
-    Connection::over(party, made.peer_fingerprint.to_string(), made.transport)
+    let line = made.line;
+    let open: Open = Box::new(move |shape| match shape {
+        None => mux::streams(line),
+        Some(shape) => mux::streams(shaped(line, shape)),
+    });
+    Connection::new(party, made.peer_fingerprint.to_string(), open)
 }
 
 fn fingerprints(texts: &[String]) -> PyResult<Vec<Fingerprint>> {
     texts.iter().map(|text| text.parse().map_err(raise)).collect()
 }
 
-fn duration(seconds: f64) -> PyResult<Duration> {
+/// A time that Python gave in seconds.
+pub fn duration(seconds: f64) -> PyResult<Duration> {
     Duration::try_from_secs_f64(seconds).map_err(|_| raise(format!("not a duration: {seconds} s")))
 }
 

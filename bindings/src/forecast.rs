@@ -30,6 +30,10 @@ impl Forecast {
         Ok(Declared { inner })
     }
 
+    fn begin_answer(&mut self) {
+        self.inner.begin_answer();
+    }
+
     fn answer(&mut self, plan: &Plan) -> Declared {
         Declared { inner: self.inner.answer(plan.inner.needs(), plan.inner.schedule()) }
     }

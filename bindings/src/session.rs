@@ -1,11 +1,11 @@
 //! One party's side of a run.
 
-use crate::connection::Connection;
+use crate::connection::{Connection, duration};
 use crate::error::raise;
 use crate::inverse::InverseSpec;
 use crate::plan::{Plan, event, ring};
 use crate::words::{Array, axes, flat, shaped};
-use degreespar_link::Direction;
+use degreespar_link::{Direction, Event, Meter, Stream};
 use degreespar_protocol as protocol;
 use degreespar_protocol::{
     Context, Extend, LessThan, Linear, MatMul, Max, Mux, MuxRows, Product, ProtocolError, Reveal,
@@ -14,23 +14,43 @@ use degreespar_protocol::{
 use numpy::{PyArrayDyn, PyUntypedArrayMethods};
 use pyo3::prelude::*;
 use std::collections::{BTreeMap, HashMap};
-use std::sync::{Mutex, MutexGuard};
+use std::sync::Mutex;
 
 type Words<'py> = Bound<'py, PyArrayDyn<u64>>;
 type Bits<'py> = Bound<'py, PyArrayDyn<u8>>;
+/// Seconds, bytes to the client, bytes to the server, flips.
+type Spent = (f64, u64, u64, u32);
+/// A message: direction, label, bytes.
+type Shape = (&'static str, &'static str, usize);
 
 /// Set-up, prepare, answer.
 #[pyclass(module = "degreespar._native", frozen)]
 pub struct Session {
-    inner: Mutex<protocol::Session>,
+    /// None once it is closed.
+    inner: Mutex<Option<protocol::Session>>,
     party: degreespar_link::Party,
     /// (inner, cols) of the weight matrices.
     shapes: Mutex<HashMap<u32, (usize, usize)>>,
 }
 
 impl Session {
-    fn lock(&self) -> PyResult<MutexGuard<'_, protocol::Session>> {
-        self.inner.lock().map_err(|_| raise("the session broke in another thread"))
+    fn with<T>(
+        &self,
+        step: impl FnOnce(&mut protocol::Session) -> Result<T, ProtocolError>,
+    ) -> PyResult<T> {
+        let guard = self.inner.lock();
+        let mut guard = guard.map_err(|_| raise("the session broke in another thread"))?;
+        let session = guard.as_mut().ok_or_else(|| raise("the session is closed"))?;
+        step(session).map_err(raise)
+    }
+
+    /// The same for whatever may wait, without holding the interpreter.
+    fn wait<T: Send>(
+        &self,
+        py: Python<'_>,
+        step: impl FnOnce(&mut protocol::Session) -> Result<T, ProtocolError> + Send,
+    ) -> PyResult<T> {
+        py.detach(|| self.with(step))
     }
 
     /// Runs a step without holding the interpreter.
@@ -39,7 +59,11 @@ impl Session {
         py: Python<'_>,
         step: impl FnOnce(&mut Context<'_>) -> Result<T, ProtocolError> + Send,
     ) -> PyResult<T> {
-        py.detach(|| self.lock()?.run(step).map_err(raise))
+        self.wait(py, |session| session.run(step))
+    }
+
+    fn meters(&self) -> PyResult<[Meter; 2]> {
+        self.with(|session| Ok(Stream::ALL.map(|stream| session.meter(stream))))
     }
 
     fn note_shape(&self, number: u32, inner: usize, cols: usize) -> PyResult<()> {
@@ -53,10 +77,10 @@ impl Session {
 impl Session {
     #[new]
     fn new(py: Python<'_>, connection: &Connection) -> PyResult<Self> {
-        let channel = connection.take()?;
-        let inner = py.detach(|| protocol::Session::new(*channel)).map_err(raise)?;
+        let link = connection.take()?;
+        let inner = py.detach(|| protocol::Session::new(*link)).map_err(raise)?;
         let party = inner.party();
-        Ok(Self { inner: Mutex::new(inner), party, shapes: Mutex::default() })
+        Ok(Self { inner: Mutex::new(Some(inner)), party, shapes: Mutex::default() })
     }
 
     #[getter]
@@ -67,21 +91,68 @@ impl Session {
     fn load_weight(&self, number: u32, matrix: Array<'_, i16>) -> PyResult<()> {
         let [inner, cols] = axes(&matrix)?;
         self.note_shape(number, inner, cols)?;
-        self.lock()?.load_weight(number, inner, cols, flat(&matrix).into()).map_err(raise)
+        let values = flat(&matrix).into();
+        self.with(|session| session.load_weight(number, inner, cols, values))
     }
 
     fn declare_weight(&self, number: u32, inner: usize, cols: usize) -> PyResult<()> {
         self.note_shape(number, inner, cols)?;
-        self.lock()?.declare_weight(number, inner, cols).map_err(raise)
+        self.with(|session| session.declare_weight(number, inner, cols))
     }
 
     fn prepare(&self, py: Python<'_>, plan: &Plan) -> PyResult<()> {
-        let needs = plan.inner.needs();
-        py.detach(|| self.lock()?.prepare(needs).map_err(raise))
+        self.wait(py, |session| session.prepare(plan.inner.needs()))
     }
 
-    fn prepare_cost(&self, plan: &Plan) -> PyResult<(usize, usize, u32)> {
-        let schedule = self.lock()?.prepare_schedule(plan.inner.needs()).map_err(raise)?;
+    fn hold_at_most(&self, windows: usize) -> PyResult<()> {
+        self.with(|session| {
+            session.hold_at_most(windows);
+            Ok(())
+        })
+    }
+
+    fn order(&self, plan: &Plan) -> PyResult<()> {
+        self.with(|session| {
+            session.order(plan.inner.needs());
+            Ok(())
+        })
+    }
+
+    fn wait_ready(&self, py: Python<'_>, windows: usize) -> PyResult<()> {
+        self.wait(py, |session| session.wait_ready(windows))
+    }
+
+    fn begin_answer(&self, py: Python<'_>, wait_s: f64) -> PyResult<()> {
+        let wait = duration(wait_s)?;
+        self.wait(py, |session| session.begin_answer(wait))
+    }
+
+    fn begin_window(&self, py: Python<'_>) -> PyResult<Spent> {
+        let [cost, _] = self.wait(py, protocol::Session::begin_window)?;
+        Ok((cost.time.as_secs_f64(), cost.to_client_bytes, cost.to_server_bytes, cost.flips))
+    }
+
+    fn end_window(&self, py: Python<'_>) -> PyResult<()> {
+        self.wait(py, protocol::Session::end_window)
+    }
+
+    fn windows_held(&self) -> PyResult<usize> {
+        self.with(|session| Ok(session.windows_held()))
+    }
+
+    fn burn(&self, py: Python<'_>) -> PyResult<()> {
+        self.wait(py, |session| {
+            session.burn();
+            Ok(())
+        })
+    }
+
+    fn close(&self, py: Python<'_>) {
+        py.detach(|| drop(self.inner.lock().map(|mut session| session.take())));
+    }
+
+    fn prepare_cost(&self, py: Python<'_>, plan: &Plan) -> PyResult<(usize, usize, u32)> {
+        let schedule = self.wait(py, |session| session.prepare_schedule(plan.inner.needs()))?;
         let bytes = |direction| schedule.bytes(direction);
         Ok((bytes(Direction::ToClient), bytes(Direction::ToServer), schedule.flips()))
     }
@@ -241,35 +312,46 @@ impl Session {
     }
 
     fn sent_bytes(&self) -> PyResult<u64> {
-        Ok(self.lock()?.meter().sent_bytes())
+        Ok(self.meters()?.iter().map(Meter::sent_bytes).sum())
     }
 
     fn received_bytes(&self) -> PyResult<u64> {
-        Ok(self.lock()?.meter().received_bytes())
+        Ok(self.meters()?.iter().map(Meter::received_bytes).sum())
     }
 
     fn flips(&self) -> PyResult<u32> {
-        Ok(self.lock()?.meter().flips())
+        Ok(self.meters()?.iter().map(Meter::flips).sum())
+    }
+
+    fn answer_traffic(&self) -> PyResult<(u64, u64, u32)> {
+        let meter = self.with(|session| Ok(session.meter(Stream::Answer)))?;
+        Ok((meter.sent_bytes(), meter.received_bytes(), meter.flips()))
     }
 
     fn traffic_by_label(&self) -> PyResult<BTreeMap<&'static str, (u64, u64, u64)>> {
-        let session = self.lock()?;
-        let labels = session.meter().by_label().iter();
+        let meters = self.meters()?;
+        let labels = meters.iter().flat_map(Meter::by_label);
         Ok(labels
             .map(|(label, t)| (*label, (t.sent_bytes, t.received_bytes, t.messages)))
             .collect())
     }
 
-    fn record(&self) -> PyResult<()> {
-        self.lock()?.record();
-        Ok(())
+    fn record(&self, py: Python<'_>) -> PyResult<()> {
+        self.wait(py, |session| {
+            session.record();
+            Ok(())
+        })
     }
 
-    fn take_recording(&self) -> PyResult<Vec<(&'static str, &'static str, usize)>> {
-        Ok(self.lock()?.take_recording().iter().map(event).collect())
+    fn take_recording(&self, py: Python<'_>) -> PyResult<(Vec<Shape>, Vec<Shape>)> {
+        let [prepare, answer] = self.wait(py, |session| {
+            Ok([Stream::Prepare, Stream::Answer].map(|stream| session.take_recording(stream)))
+        })?;
+        let shapes = |events: Vec<Event>| events.iter().map(event).collect();
+        Ok((shapes(prepare), shapes(answer)))
     }
 
     fn unused_correlations(&self) -> PyResult<usize> {
-        Ok(self.lock()?.batches_left())
+        self.with(|session| Ok(session.batches_left()))
     }
 }

@@ -59,6 +59,8 @@ class Connection:
         """Longest wait for one message."""
     def shape(self, bits_per_second: float, one_way_delay_s: float) -> None:
         """Limits what this end sends and receives to a network's rate and delay (both ends must do it)."""
+    def record(self) -> None:
+        """Keeps the shape of every message from here on (see `Session.take_recording`)."""
     def send(self, label: str, payload: bytes) -> None:
         """Sends a handshake message."""
     def receive(self, label: str, at_most_bytes: int) -> bytes:
@@ -133,11 +135,13 @@ class Declared:
 
 @final
 class Forecast:
-    """Follows a session that was set up over a fresh connection, phase by phase, exactly."""
+    """Follows a session from its set-up on, phase by phase on both streams, exactly."""
 
     def __new__(cls) -> Forecast: ...
     def prepare(self, plan: Plan) -> Declared:
-        """The next `Session.prepare(plan)`."""
+        """The next window's preparation."""
+    def begin_answer(self) -> None:
+        """The next `Session.begin_answer`."""
     def answer(self, plan: Plan) -> Declared:
         """The plan's steps, run one after another."""
 
@@ -157,6 +161,24 @@ class Session:
         """Makes all correlations of the plan; the input is not needed yet."""
     def prepare_cost(self, plan: Plan) -> tuple[int, int, int]:
         """Declared bytes to the client, to the server, and flips of the next `prepare(plan)`."""
+    def hold_at_most(self, windows: int) -> None:
+        """Bounds the windows held at once: in making, ready and in use."""
+    def order(self, plan: Plan) -> None:
+        """Has a window made on another thread, after those ordered before, as there is room."""
+    def wait_ready(self, windows: int) -> None:
+        """Waits until so many ordered windows lie ready."""
+    def begin_answer(self, wait_s: float) -> None:
+        """The client says that an answer begins; the server waits for that, at most so long."""
+    def begin_window(self) -> tuple[float, int, int, int]:
+        """Waits for the next ordered window: its seconds, bytes to the client, to the server, and flips."""
+    def end_window(self) -> None:
+        """The window is used up; an error if it is not."""
+    def windows_held(self) -> int:
+        """Windows in making, ready and in use."""
+    def burn(self) -> None:
+        """Drops everything that is prepared and ends the connection."""
+    def close(self) -> None:
+        """Ends the connection and waits for the preparing thread; the session is used up."""
     def drop_low(self, x: _Words, bits: int, by: int) -> _Words: ...
     def extend(self, x: _Words, bits: int, to_bits: int) -> _Words: ...
     def less_than(self, x: _Words, bits: int, thresholds: list[int]) -> list[_Bits]: ...
@@ -170,15 +192,18 @@ class Session:
     def maximum(self, x: _Words, bits: int) -> _Words: ...
     def inverse(self, x: _Words, spec: object) -> _Words: ...
     def reveal(self, x: _Words, bits: int) -> _Words | None: ...
-    def sent_bytes(self) -> int: ...
+    def sent_bytes(self) -> int:
+        """On both streams; of preparations, up to the last window made."""
     def received_bytes(self) -> int: ...
     def flips(self) -> int:
-        """Longest chain of messages known to this party since the connection began."""
+        """Longest chains of messages known to this party since the connection began, both streams added."""
+    def answer_traffic(self) -> tuple[int, int, int]:
+        """Sent bytes, received bytes and flips of the answer stream alone."""
     def traffic_by_label(self) -> dict[str, tuple[int, int, int]]:
         """Sent bytes, received bytes, messages by label."""
     def record(self) -> None:
         """Starts to keep the shape of every message."""
-    def take_recording(self) -> list[tuple[str, str, int]]:
-        """The shapes since `record`: (direction, label, bytes)."""
+    def take_recording(self) -> tuple[list[tuple[str, str, int]], list[tuple[str, str, int]]]:
+        """The shapes since `record`, of preparations and of answers: (direction, label, bytes)."""
     def unused_correlations(self) -> int:
         """Batches that are prepared and not used."""

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import time
+
 import numpy as np
 import pytest
 
 from degreespar.engine.ring import Integers
 from degreespar.party.client import Classification, ClientModel, classify, dial
 from degreespar.party.oracle import Oracle
+from degreespar.party.pace import Mode
 from degreespar.party.report import Step
 from tests.party.conftest import World
 from tests.support.made_artifact import GEOMETRY, LABELS
@@ -21,17 +24,17 @@ def some_pictures(count: int, seed: int = 9) -> Integers:
     return np.random.default_rng(seed).integers(-8192, 8193, shape)
 
 
-def ask(world: World, address: str, pictures: Integers, just_in_time: bool = False) -> Classification:
+def ask(world: World, address: str, pictures: Integers, mode: Mode = Mode.OVERLAP) -> Classification:
     connection = dial(address, world.client, [world.server.fingerprint], deadline_s=30.0)
-    return classify(connection, world.client_model, list(pictures), just_in_time)
+    return classify(connection, world.client_model, list(pictures), mode)
 
 
-@pytest.mark.parametrize("just_in_time", [False, True])
-def test_private_answers_are_the_oracle_s(world: World, just_in_time: bool) -> None:
+@pytest.mark.parametrize("mode", Mode)
+def test_private_answers_are_the_oracle_s(world: World, mode: Mode) -> None:
     pictures = some_pictures(3)
     expected = Oracle(world.server_model.public, world.server_model.tensors).scores(pictures)
     with world.serving(deadline_s=30.0) as place:
-        done = ask(world, place.address, pictures, just_in_time)
+        done = ask(world, place.address, pictures, mode)
     scores = np.stack([answer.scores for answer in done.answers])
     assert np.abs(scores - expected).max() < LARGEST_GAP
     assert [answer.label for answer in done.answers] == [LABELS[i] for i in expected.argmax(axis=1)]
@@ -69,7 +72,7 @@ def test_every_kind_of_work_is_reported_apart_on_request(world: World) -> None:
     model = ClientModel.load(world.folder, by_kind=True)
     with world.serving(deadline_s=30.0) as place:
         connection = dial(place.address, world.client, [world.server.fingerprint], deadline_s=30.0)
-        done = classify(connection, model, list(pictures), just_in_time=True)
+        done = classify(connection, model, list(pictures), Mode.JUST_IN_TIME)
     expected = Oracle(world.server_model.public, world.server_model.tensors).scores(pictures)
     assert np.abs(done.answers[0].scores - expected[0]).max() < LARGEST_GAP
     report, plain = done.answers[0].report, world.client_model.demand
@@ -87,11 +90,31 @@ def test_both_parties_compute_the_same_demand(world: World) -> None:
     assert server.matrices == client.matrices
 
 
-def test_progress_names_every_window_of_both_phases(world: World) -> None:
+@pytest.mark.parametrize("mode", Mode)
+def test_progress_names_every_window_of_both_phases(world: World, mode: Mode) -> None:
     steps: list[Step] = []
     with world.serving(deadline_s=30.0) as place:
         connection = dial(place.address, world.client, [world.server.fingerprint], 30.0)
-        classify(connection, world.client_model, list(some_pictures(1)), progress=steps.append)
-    assert [(step.phase, step.number) for step in steps] == [
-        (phase, number) for phase in ("prepare", "answer") for number in (1, 2, 3, 4)
-    ]
+        classify(connection, world.client_model, list(some_pictures(1)), mode, progress=steps.append)
+    phases, numbers = ("prepare", "answer"), (1, 2, 3, 4)
+    ahead = [(phase, number) for phase in phases for number in numbers]
+    in_turn = [(phase, number) for number in numbers for phase in phases]
+    assert [(step.phase, step.number) for step in steps] == (ahead if mode is Mode.AHEAD else in_turn)
+
+
+@pytest.mark.parametrize("mode", Mode)
+def test_seconds_of_a_report_add_up(world: World, mode: Mode) -> None:
+    with world.serving(deadline_s=30.0) as place:
+        connection = dial(place.address, world.client, [world.server.fingerprint], 30.0)
+        begin = time.perf_counter()
+        done = classify(connection, world.client_model, list(some_pictures(2)), mode)
+        passed_s = time.perf_counter() - begin
+    reports = [answer.report for answer in done.answers]
+    spent_s = done.set_up.seconds + sum(report.wall_s for report in reports)
+    assert 0 < spent_s <= passed_s
+    for report in reports:
+        assert report.wall_s == pytest.approx(report.answer.seconds + sum(w.waited_s for w in report.windows))
+        assert all(window.prepare.seconds > 0 and window.waited_s >= 0 for window in report.windows)
+        if mode is Mode.JUST_IN_TIME:
+            assert report.wall_s >= report.prepare.seconds
+        assert report.to_json()["mode"] == mode.value

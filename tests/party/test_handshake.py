@@ -13,10 +13,13 @@ from hypothesis import strategies as st
 
 from degreespar.party.errors import HandshakeError, RefusedError
 from degreespar.party.handshake import MAX_MESSAGE_BYTES, Agreement, greet, policy_digest, welcome
+from degreespar.party.pace import Mode
 from tests.support.made_artifact import policy
 
 ARTIFACT, POLICY = "a" * 64, "b" * 64
-WANTED = Agreement(ARTIFACT, POLICY, answers=2, just_in_time=False, by_kind=False, tokens=5)
+WANTED = Agreement(
+    ARTIFACT, POLICY, answers=2, mode=Mode.OVERLAP, windows_held=3, by_kind=False, tokens=5
+)
 POLICIES = {5: POLICY}
 
 
@@ -50,11 +53,12 @@ def _hears(label: str, payload: bytes) -> End:
 
 def _message(**changes: object) -> bytes:
     facts = {
-        "protocol": 2,
+        "protocol": 3,
         "artifact": ARTIFACT,
         "policy": POLICY,
         "answers": 2,
-        "just_in_time": False,
+        "mode": "overlap",
+        "windows_held": 3,
         "by_kind": False,
         "tokens": 5,
     }
@@ -68,7 +72,7 @@ def _both(wanted: Agreement, most_answers: int = 10) -> tuple[list[object], list
 
     def serve() -> None:
         try:
-            agreed.append(welcome(server, ARTIFACT, POLICIES, most_answers))
+            agreed.append(welcome(server, ARTIFACT, POLICIES, most_answers, most_windows_held=6))
         except RefusedError as error:
             failures.append(error)
 
@@ -96,6 +100,7 @@ def test_both_agree() -> None:
         (replace(WANTED, policy="c" * 64), "the client's degree policy is not this server's"),
         (replace(WANTED, tokens=9), "this server's inputs have 5 tokens, not 9"),
         (replace(WANTED, answers=11), "at most 10 answers a connection, not 11"),
+        (replace(WANTED, windows_held=7), "this server holds at most 6 windows, not 7"),
     ],
 )
 def test_a_refusal_is_the_same_sentence_on_both_sides(wanted: Agreement, sentence: str) -> None:
@@ -113,17 +118,20 @@ def test_a_refusal_is_the_same_sentence_on_both_sides(wanted: Agreement, sentenc
         (b"[" * 4000, "not JSON"),
         (b"[]", "not a JSON object"),
         (b"{}", "protocol version in hello must be an integer"),
-        (_message(protocol=1), "the peer speaks version 1 of the protocol, this party version 2"),
+        (_message(protocol=2), "the peer speaks version 2 of the protocol, this party version 3"),
         (_message(protocol=10**40), "an absurd number"),
         (_message(protocol=True), "must be an integer"),
-        (_message(protocol=3, artifact=None), "speaks version 3"),
+        (_message(protocol=2, artifact=None), "speaks version 2"),
         (_message(extra=1), "unknown key 'extra'"),
         (_message(artifact=7), "artifact in hello must be a string"),
         (_message(artifact="A" * 64), "not 64 lower-case"),
         (_message(policy="b" * 63), "not 64 lower-case"),
         (_message(answers=0), r"1\.\.10000 answers, not 0"),
         (_message(answers=2.0), "answers in hello must be an integer"),
-        (_message(just_in_time=0), "must be true or false"),
+        (_message(mode="later"), "the mode in hello is none of ahead, overlap, just-in-time"),
+        (_message(mode=7), "the mode in hello must be a string"),
+        (_message(windows_held=0), r"holds 1\.\.10000 windows, not 0"),
+        (_message(windows_held="2"), "the windows in hello must be an integer"),
         (_message(by_kind="yes"), "must be true or false"),
         (_message(tokens=6), "this server's inputs have 5 tokens, not 6"),
         (_message(tokens="5"), "tokens in hello must be an integer"),
@@ -142,11 +150,11 @@ def test_the_server_refuses_a_malformed_hello_and_says_why(hello: bytes, sentenc
     ("answer", "sentence"),
     [
         (b"null", "not a JSON object"),
-        (_message(protocol=3), "the peer speaks version 3"),
+        (_message(protocol=4), "the peer speaks version 4"),
         (_message(answers=1), "did not ask for"),
         (_message(artifact="d" * 64), "did not ask for"),
-        (b'{"protocol":2,"refused":7}', "must be a string"),
-        (b'{"protocol":2,"refused":"no","more":1}', "unknown key"),
+        (b'{"protocol":3,"refused":7}', "must be a string"),
+        (b'{"protocol":3,"refused":"no","more":1}', "unknown key"),
     ],
 )
 def test_the_client_believes_no_malformed_welcome(answer: bytes, sentence: str) -> None:
@@ -155,7 +163,7 @@ def test_the_client_believes_no_malformed_welcome(answer: bytes, sentence: str) 
 
 
 def test_a_refusal_cannot_write_to_the_terminal() -> None:
-    answer = json.dumps({"protocol": 2, "refused": "go\x1b[2J away" + "!" * 3000}).encode()
+    answer = json.dumps({"protocol": 3, "refused": "go\x1b[2J away" + "!" * 3000}).encode()
     with pytest.raises(RefusedError) as caught:
         greet(_hears("welcome", answer), WANTED)
     assert "go?[2J away" in str(caught.value)

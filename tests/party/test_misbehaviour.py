@@ -15,6 +15,7 @@ from degreespar._native import Connection, Identity, Listener
 from degreespar.party.client import ClientModel, classify, dial
 from degreespar.party.errors import PartyError, RefusedError
 from degreespar.party.handshake import MAX_MESSAGE_BYTES, Agreement, greet, policy_digest
+from degreespar.party.pace import Mode
 from tests.party.conftest import DEADLINE_S, Place, World
 from tests.party.test_answers import ask, some_pictures
 from tests.support.made_artifact import made_artifact
@@ -37,7 +38,8 @@ def _wanted(world: World, answers: int = 1) -> Agreement:
         model.digest,
         policy_digest(model.public.policy),
         answers,
-        just_in_time=False,
+        Mode.OVERLAP,
+        windows_held=2,
         by_kind=False,
         tokens=model.public.geometry.tokens,
     )

@@ -10,10 +10,10 @@ from pathlib import Path
 import pytest
 
 from degreespar._native import Connection, Session, memory_pair
-from degreespar.party.handshake import policy_digest
+from degreespar.party.handshake import PROTOCOL, policy_digest
 from tests.party.conftest import World
 from tests.party.test_answers import ask, some_pictures
-from tests.support.raw_client import GREETING, RawClient, frame
+from tests.support.raw_client import GREETING, RawClient, chunk, frame
 
 Eventually = Callable[[Callable[[], bool]], None]
 
@@ -22,7 +22,15 @@ def _hello(world: World) -> bytes:
     model = world.client_model
     facts = {"artifact": model.digest, "policy": policy_digest(model.public.policy)}
     return json.dumps(
-        {"protocol": 2, "answers": 1, "just_in_time": False, "by_kind": False, "tokens": 5, **facts}
+        {
+            "protocol": PROTOCOL,
+            "answers": 1,
+            "mode": "overlap",
+            "windows_held": 2,
+            "by_kind": False,
+            "tokens": 5,
+            **facts,
+        }
     ).encode()
 
 
@@ -30,14 +38,19 @@ def _hello(world: World) -> bytes:
     ("words", "sentence"),
     [
         (b"GET / HT", "does not speak DegreeSpar"),
-        (b"DGSPAR\x02\x00", "version 2 of the wire format, this party version 1"),
+        (b"DGSPAR\x01\x00", "version 1 of the wire format, this party version 2"),
         (b"DGSP", "closed"),
         (GREETING + frame("hello", b"{}", length=2**62), "hello"),
         (GREETING + frame("hello", b"{}", length=3), "closed"),
-        (GREETING + frame("hello", b"{}")[:10], "closed"),
+        (GREETING + frame("hello", b"{}")[:18], "closed"),
         (GREETING + frame("welcome", b"{}"), "out of order"),
         (GREETING + frame("hello", b"{}", depth=77), "hello"),
         (GREETING, "closed"),
+        (GREETING + chunk(b"x", stream=7), "unknown stream"),
+        (GREETING + chunk(b"x", kind=9), "unknown kind"),
+        (GREETING + chunk(b""), "chunk of 0 bytes"),
+        (GREETING + chunk(bytes(8), kind=1), "taken back"),
+        (GREETING + chunk(bytes(1 << 16)) * 65, "hello"),
     ],
 )
 def test_the_server_ends_it_in_one_sentence_and_answers_the_next(
@@ -65,7 +78,7 @@ def test_a_wrong_length_inside_the_protocol_is_named(
                 visitor.send(GREETING + frame("hello", _hello(world)))
                 assert visitor.read(len(GREETING)) == GREETING
                 assert json.loads(visitor.read_frame())["answers"] == 1
-                visitor.send(frame(label, b"x", depth=2))
+                visitor.send(frame(label, b"x", stream=1))
                 visitor.read_to_the_end()
             eventually(lambda seen=count: any("failed" in line for line in place.log[seen:]))
         done = ask(world, place.address, some_pictures(1))

@@ -135,7 +135,7 @@ def _party(
     backend = TwoPartyBackend(session, weights if index == 0 else {}, trace.matrices)
     outputs = _listed(program(Ops(backend), feeder(seed, ("server", "client")[index])))
     facts = {
-        "events": session.take_recording(),
+        "events": session.take_recording()[1],
         "flips": session.flips() - before,
         "unused": session.unused_correlations(),
         "reveals": backend.reveals,

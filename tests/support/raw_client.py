@@ -10,7 +10,7 @@ from pathlib import Path
 
 from degreespar._native import Identity
 
-GREETING = b"DGSPAR\x01\x00"
+GREETING = b"DGSPAR\x02\x00"
 
 
 def tag(label: str) -> int:
@@ -21,9 +21,15 @@ def tag(label: str) -> int:
     return value
 
 
-def frame(label: str, payload: bytes, depth: int = 1, length: int | None = None) -> bytes:
-    """A frame; `length` may lie."""
-    return struct.pack("<IIQ", tag(label), depth, len(payload) if length is None else length) + payload
+def frame(label: str, payload: bytes, depth: int = 1, length: int | None = None, stream: int = 0) -> bytes:
+    """A frame in one chunk; `length` may lie."""
+    header = struct.pack("<IIQ", tag(label), depth, len(payload) if length is None else length)
+    return chunk(header + payload, stream)
+
+
+def chunk(content: bytes, stream: int = 0, kind: int = 0) -> bytes:
+    """Bytes of a stream, or a grant."""
+    return struct.pack("<BBHI", stream, kind, 0, len(content)) + content
 
 
 def _as_openssl_reads_it(key_pem: str) -> str:
@@ -68,9 +74,10 @@ class RawClient:
         return content
 
     def read_frame(self) -> bytes:
-        """The next frame's payload."""
-        _, _, length = struct.unpack("<IIQ", self.read(16))
-        return self.read(length)
+        """The payload of the next frame, which is in one chunk."""
+        _, kind, _, size = struct.unpack("<BBHI", self.read(8))
+        content = self.read(size)
+        return self.read_frame() if kind else content[16:]
 
     def read_to_the_end(self) -> None:
         """Whatever still comes."""

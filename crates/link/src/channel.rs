@@ -82,6 +82,19 @@ impl Channel {
         Ok(payload)
     }
 
+    /// The same with another longest wait for this one message: the peer may have reasons of its own to be late.
+    pub fn receive_within(
+        &mut self,
+        label: &'static str,
+        bytes: usize,
+        wait: Duration,
+    ) -> Result<Vec<u8>, LinkError> {
+        let deadline = std::mem::replace(&mut self.deadline, wait);
+        let received = self.receive(label, bytes);
+        self.deadline = deadline;
+        received
+    }
+
     /// The next message, which must carry this label; only for handshakes, whose sizes are not fixed.
     pub fn receive_at_most(
         &mut self,

@@ -4,9 +4,10 @@
 //!
 //!     cargo run --release -p degreespar-protocol --example primitive_speed [elements]
 
-use degreespar_link::{Channel, Direction, memory};
+use degreespar_link::{Direction, Link, memory};
 use degreespar_protocol::{
-    Context, Extend, LessThan, Mux, Primitive, Product, ProtocolError, Session, Square, Truncate,
+    Context, Extend, LessThan, Mux, Preparer, Primitive, Product, ProtocolError, Square, Truncate,
+    WeightTable,
 };
 use degreespar_ring::Ring;
 use std::error::Error;
@@ -62,7 +63,7 @@ fn row(
     count: usize,
     run: &Run<'_>,
 ) -> Result<(), Box<dyn Error>> {
-    let (server, client) = memory::channels();
+    let (server, client) = memory::links();
     let (first, second) = std::thread::scope(|scope| {
         let server = scope.spawn(|| party(server, step, count, run));
         (party(client, step, count, run), server.join())
@@ -79,20 +80,22 @@ fn row(
 
 /// One party's CPU nanoseconds of preparation and answer, on average over `ROUNDS`; another one before warms up.
 fn party(
-    channel: Channel,
+    link: Link,
     step: &(dyn Primitive + Sync),
     count: usize,
     run: &Run<'_>,
 ) -> Result<(u64, u64), ProtocolError> {
-    let mut session = Session::new(channel)?;
+    let mut preparer = Preparer::new(link.prepare)?;
+    let (mut channel, weights) = (link.answer, WeightTable::default());
     let x = vec![3u64; count];
     let mut sums = (0, 0);
     for round in 0..=ROUNDS {
         let start = cpu_ns();
-        session.prepare(&step.needs().repeat(WINDOWS))?;
+        let mut store = preparer.prepare(&step.needs().repeat(WINDOWS))?.store;
         let prepared = cpu_ns();
         for _ in 0..WINDOWS {
-            session.run(|context| run(context, &x))?;
+            let (channel, store) = (&mut channel, &mut store);
+            run(&mut Context { channel, store, weights: &weights }, &x)?;
         }
         if round > 0 {
             sums = (sums.0 + prepared - start, sums.1 + cpu_ns() - prepared);

@@ -33,6 +33,12 @@ pub enum ProtocolError {
         /// What the step asks for.
         asked: String,
     },
+    /// A window ended before all that was prepared for it was used.
+    #[error("{0} prepared batches of a window were not used")]
+    Unused(usize),
+    /// The operating system gives no thread for the preparation.
+    #[error("cannot start the preparation: {0}")]
+    Thread(std::io::Error),
     /// An argument has another length than the shape says.
     #[error("{what} has {got} elements, its shape says {expected}")]
     Length {

@@ -3,7 +3,7 @@
 use crate::pairs::PairPlan;
 use crate::prepare::{PrepareSchedules, cot_count};
 use crate::work::{Work, answer_work, gilboa_work, ot_work, reply_work, request_work};
-use crate::{Need, ProtocolError, Session};
+use crate::{Need, Preparer, ProtocolError, Session};
 use degreespar_link::{DepthWalk, Direction, Party, Schedule};
 use degreespar_ot::OtReserves;
 
@@ -44,21 +44,23 @@ impl Declared {
 
 /// Follows a session from its birth on: reserves of COTs and depths of messages carry over from phase to phase.
 ///
-/// Equal to what both meters of a session read that does the same phases in the same order, exactly.
+/// Equal to what both meters of a session read that does the same preparations and the same answers in the same order,
+/// each on its stream, exactly; how the two interleave changes nothing.
 pub struct Forecast {
     reserves: OtReserves,
-    walk: DepthWalk,
+    preparations: DepthWalk,
+    answers: DepthWalk,
 }
 
 impl Forecast {
-    /// After [`Session::new`] over a connection that carried nothing before.
+    /// After [`Session::new`].
     pub fn after_setup() -> Self {
-        let mut walk = DepthWalk::default();
-        walk.run(&Session::setup_schedule());
-        Self { reserves: OtReserves::after_setup(), walk }
+        let mut preparations = DepthWalk::default();
+        preparations.run(&Preparer::setup_schedule());
+        Self { reserves: OtReserves::after_setup(), preparations, answers: DepthWalk::default() }
     }
 
-    /// The next [`Session::prepare`].
+    /// The next preparation of a window.
     pub fn prepare(&mut self, needs: &[Need]) -> Result<Declared, ProtocolError> {
         let (cots, plan) = (cot_count(needs), PairPlan::of(needs));
         let made = self.reserves.generate(cots.server_sends, cots.client_sends);
@@ -69,30 +71,38 @@ impl Forecast {
             ("gilboa", schedules.gilboa, gilboa_work(needs, &plan)),
             ("reply", schedules.reply, reply_work(needs, &plan)?),
         ];
-        self.walk.begin_phase();
-        let declared = self.pass(stages);
-        self.walk.begin_phase();
-        Ok(declared)
+        Ok(pass(&mut self.preparations, stages))
     }
 
-    /// The steps of a window with these needs and these messages.
+    /// The next [`Session::begin_answer`]; where that is not called, the handshake can move a window's flips by one.
+    pub fn begin_answer(&mut self) {
+        self.answers.begin_phase();
+        self.answers.run(&Session::begin_schedule());
+    }
+
+    /// The steps of the next window, with these needs and these messages.
     pub fn answer(&mut self, needs: &[Need], schedule: &Schedule) -> Declared {
-        self.pass([("answer", schedule.clone(), answer_work(needs))])
+        pass(&mut self.answers, [("answer", schedule.clone(), answer_work(needs))])
     }
+}
 
-    fn pass<const N: usize>(&mut self, stages: [(&'static str, Schedule, Work); N]) -> Declared {
-        let before = self.walk;
-        let stages = stages.map(|(name, schedule, work)| {
-            self.walk.run(&schedule);
-            let [to_client_bytes, to_server_bytes] =
-                [Direction::ToClient, Direction::ToServer].map(|way| schedule.bytes(way));
-            Stage { name, to_client_bytes, to_server_bytes, work }
-        });
-        let flips = |party| self.walk.flips(party) - before.flips(party);
-        Declared {
-            server_flips: flips(Party::Server),
-            client_flips: flips(Party::Client),
-            stages: stages.into(),
-        }
+/// One phase on one stream.
+fn pass<const N: usize>(
+    walk: &mut DepthWalk,
+    stages: [(&'static str, Schedule, Work); N],
+) -> Declared {
+    walk.begin_phase();
+    let before = *walk;
+    let stages = stages.map(|(name, schedule, work)| {
+        walk.run(&schedule);
+        let [to_client_bytes, to_server_bytes] =
+            [Direction::ToClient, Direction::ToServer].map(|way| schedule.bytes(way));
+        Stage { name, to_client_bytes, to_server_bytes, work }
+    });
+    let flips = |party| walk.flips(party) - before.flips(party);
+    Declared {
+        server_flips: flips(Party::Server),
+        client_flips: flips(Party::Client),
+        stages: stages.into(),
     }
 }

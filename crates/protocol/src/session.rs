@@ -1,53 +1,47 @@
 //! Everything that one party owns during a run.
 
-use crate::cots::OtSupply;
-use crate::hidden::{HiddenProducts, LatticeProducts};
-use crate::prepare::{prepare, prepare_schedule};
-use crate::{Context, Need, ProtocolError, Store, WeightId, WeightTable};
-use degreespar_link::{Channel, Event, Meter, Party, Schedule};
-use degreespar_ot::{OtFactory, Prg};
+use crate::pipeline::Pipeline;
+use crate::preparer::{PrepareCost, Preparer};
+use crate::{Context, Need, Prepared, ProtocolError, Store, WeightId, WeightTable};
+use degreespar_link::{Channel, Direction, Event, Link, LinkError, Meter, Party, Schedule, Stream};
 use std::sync::Arc;
+use std::time::Duration;
 
-/// One party of a run: its connection, its weights or their shapes, its makers of correlations, and what they made.
+const BEGIN: &str = "begin";
+
+/// One party of a run: the channel of the answers, the window in use, and beside it the preparation of the next ones,
+/// on a thread and a channel of its own.
 ///
-/// Any error burns the prepared correlations: an aborted run leaves nothing that could be used twice.
+/// Any error burns everything that is prepared and ends the connection: an aborted run leaves nothing that could be used
+/// twice.
 pub struct Session {
-    channel: Channel,
-    ots: OtSupply,
-    products: Box<dyn HiddenProducts>,
+    answer: Channel,
     weights: WeightTable,
     store: Store,
-    prg: Prg,
+    pipeline: Pipeline,
 }
 
 impl Session {
     /// Sets up a session with the peer: oblivious transfer, then the client's lattice keys.
-    pub fn new(mut channel: Channel) -> Result<Self, ProtocolError> {
-        let mut prg = Prg::from_os()?;
-        let factory = OtFactory::setup(&mut channel, Prg::from_seed(prg.seed()))?;
-        let products = LatticeProducts::setup(&mut channel, &mut prg)?;
-        Ok(Self::over(channel, OtSupply::new(Box::new(factory)), Box::new(products), prg))
+    pub fn new(link: Link) -> Result<Self, ProtocolError> {
+        let Link { answer, prepare, closer } = link;
+        Self::over(answer, Preparer::new(prepare)?, closer)
     }
 
-    /// The messages of [`Session::new`].
-    pub fn setup_schedule() -> Schedule {
-        OtFactory::setup_schedule().then(LatticeProducts::setup_schedule())
-    }
-
-    /// A session over given makers of correlations.
+    /// A session over a given preparer.
     pub fn over(
-        channel: Channel,
-        ots: OtSupply,
-        products: Box<dyn HiddenProducts>,
-        prg: Prg,
-    ) -> Self {
+        answer: Channel,
+        preparer: Preparer,
+        closer: degreespar_link::Closer,
+    ) -> Result<Self, ProtocolError> {
+        let pipeline = Pipeline::start(preparer, closer)?;
         let (weights, store) = (WeightTable::default(), Store::default());
-        Self { channel, ots, products, weights, store, prg }
+        Ok(Self { answer, weights, store, pipeline })
     }
 
     /// Who this is.
     pub fn party(&self) -> Party {
-        self.channel.party()
+        self.answer.party()
     }
 
     /// At the server: a weight matrix (inner x cols, row major).
@@ -58,7 +52,8 @@ impl Session {
         cols: usize,
         values: Arc<[i16]>,
     ) -> Result<(), ProtocolError> {
-        self.weights.load(id, inner, cols, values)
+        self.weights.load(id, inner, cols, Arc::clone(&values))?;
+        self.pipeline.preparer().load_weight(id, inner, cols, values)
     }
 
     /// At the client: the shape of a weight matrix.
@@ -68,21 +63,80 @@ impl Session {
         inner: usize,
         cols: usize,
     ) -> Result<(), ProtocolError> {
-        self.weights.declare(id, inner, cols)
+        self.weights.declare(id, inner, cols)?;
+        self.pipeline.preparer().declare_weight(id, inner, cols)
     }
 
-    /// Makes the correlations of a window of the program.
+    /// Bounds the windows that are held at once, the one in use included.
+    pub fn hold_at_most(&mut self, windows: usize) {
+        self.pipeline.hold_at_most(windows);
+    }
+
+    /// Orders a window's correlations: they are made as soon as those ordered before are, and there is room.
+    pub fn order(&mut self, needs: &[Need]) {
+        self.pipeline.order(needs);
+    }
+
+    /// Waits until so many of the ordered windows lie ready.
+    pub fn wait_ready(&mut self, windows: usize) -> Result<(), ProtocolError> {
+        let ready = self.pipeline.wait_ready(windows);
+        self.burn_on_error(ready)
+    }
+
+    /// Takes up the next window that was ordered, when it is made; what it took, and what was declared.
+    pub fn begin_window(&mut self) -> Result<[PrepareCost; 2], ProtocolError> {
+        let next = self.next_window();
+        let Prepared { store, spent, declared } = self.burn_on_error(next)?;
+        self.store = store;
+        self.answer.begin_phase();
+        Ok([spent, declared])
+    }
+
+    fn next_window(&mut self) -> Result<Prepared, ProtocolError> {
+        self.end_window()?;
+        self.pipeline.next()
+    }
+
+    /// The window in use is used up: there is room for another.
+    pub fn end_window(&mut self) -> Result<(), ProtocolError> {
+        let left = self.store.batches_left();
+        if left > 0 {
+            self.burn();
+            return Err(ProtocolError::Unused(left));
+        }
+        self.pipeline.release();
+        Ok(())
+    }
+
+    /// The client tells the server that an answer begins; the server waits for it at most so long.
+    pub fn begin_answer(&mut self, wait: Duration) -> Result<(), ProtocolError> {
+        self.answer.begin_phase();
+        let begun = match self.party() {
+            Party::Client => self.answer.send(BEGIN, Vec::new()),
+            Party::Server => self.answer.receive_within(BEGIN, 0, wait).map(drop),
+        };
+        self.burn_on_error(begun.map_err(ProtocolError::Link))
+    }
+
+    /// The messages of [`Session::begin_answer`].
+    pub fn begin_schedule() -> Schedule {
+        Schedule::default().message(Direction::ToServer, BEGIN, 0)
+    }
+
+    /// Makes the correlations of a window at once, beside those that are not used yet.
     pub fn prepare(&mut self, needs: &[Need]) -> Result<(), ProtocolError> {
-        let Self { channel, ots, products, weights, store, prg } = self;
-        channel.begin_phase();
-        let made = prepare(channel, needs, ots, products.as_mut(), weights, prg, store);
-        channel.begin_phase();
-        self.burn_on_error(made)
+        self.pipeline.release();
+        self.pipeline.order(needs);
+        let made = self.pipeline.next();
+        let made = self.burn_on_error(made)?;
+        self.store.append(made.store);
+        self.answer.begin_phase();
+        Ok(())
     }
 
-    /// The messages of the next [`Session::prepare`] for these needs.
+    /// The messages of the next preparation for these needs, if nothing else is ordered.
     pub fn prepare_schedule(&self, needs: &[Need]) -> Result<Schedule, ProtocolError> {
-        prepare_schedule(needs, &self.ots)
+        self.pipeline.preparer().schedule(needs)
     }
 
     /// Runs a primitive, or several, in this party's context.
@@ -90,45 +144,57 @@ impl Session {
         &mut self,
         step: impl FnOnce(&mut Context<'_>) -> Result<T, ProtocolError>,
     ) -> Result<T, ProtocolError> {
-        let Self { channel, store, weights, .. } = self;
-        let result = step(&mut Context { channel, store, weights });
+        let Self { answer, store, weights, .. } = self;
+        let result = step(&mut Context { channel: answer, store, weights });
         self.burn_on_error(result)
     }
 
-    /// The connection, for the handshake, deadlines and recordings of the layer above.
-    pub fn channel(&mut self) -> &mut Channel {
-        &mut self.channel
-    }
-
-    /// What passed so far.
-    pub fn meter(&self) -> &Meter {
-        self.channel.meter()
+    /// What passed so far on one stream; of preparations, up to the last window made.
+    pub fn meter(&self, stream: Stream) -> Meter {
+        match stream {
+            Stream::Answer => self.answer.meter().clone(),
+            Stream::Prepare => self.pipeline.meter(),
+        }
     }
 
     /// Starts to keep the shape of every message.
     pub fn record(&mut self) {
-        self.channel.record();
+        self.answer.record();
+        self.pipeline.preparer().record();
     }
 
-    /// The shapes kept since [`Session::record`].
-    pub fn take_recording(&mut self) -> Vec<Event> {
-        self.channel.take_recording()
+    /// The shapes of one stream's messages since [`Session::record`].
+    pub fn take_recording(&mut self, stream: Stream) -> Vec<Event> {
+        match stream {
+            Stream::Answer => self.answer.take_recording(),
+            Stream::Prepare => self.pipeline.preparer().take_recording(),
+        }
     }
 
     /// Prepared batches that are not used yet.
     pub fn batches_left(&self) -> usize {
-        self.store.batches_left()
+        self.store.batches_left() + self.pipeline.batches_ready()
     }
 
-    /// Drops everything that is prepared and not used.
+    /// Windows that are held at this moment: in making, ready or in use.
+    pub fn windows_held(&self) -> usize {
+        self.pipeline.windows_held()
+    }
+
+    /// Drops everything that is prepared and not used, and ends the connection.
     pub fn burn(&mut self) {
         self.store = Store::default();
+        self.pipeline.abort();
     }
 
+    /// If the preparer failed first, its error is the one that tells what happened.
     fn burn_on_error<T>(&mut self, result: Result<T, ProtocolError>) -> Result<T, ProtocolError> {
-        if result.is_err() {
-            self.burn();
-        }
-        result
+        result.map_err(|error| {
+            self.store = Store::default();
+            match (self.pipeline.abort(), &error) {
+                (Some(first), ProtocolError::Link(LinkError::Closed(_))) => first,
+                _ => error,
+            }
+        })
     }
 }

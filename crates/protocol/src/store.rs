@@ -60,6 +60,11 @@ macro_rules! kinds {
                 }
             )*
 
+            /// Puts another store's batches behind these.
+            pub(crate) fn append(&mut self, mut other: Self) {
+                $(self.$queue.0.append(&mut other.$queue.0);)*
+            }
+
             /// Batches of all kinds that are left.
             pub fn batches_left(&self) -> usize {
                 0 $(+ self.$queue.0.len())*

@@ -15,6 +15,7 @@ from degreespar.bench.made_model import made_policy, made_public, write_made_mod
 from degreespar.bench.namespaces import Place
 from degreespar.bench.processes import Done, Pair, Say
 from degreespar.engine.trace import PART_SEPARATOR
+from degreespar.party.pace import Mode
 from degreespar.party.report import Cost, total
 
 SEED = 2026
@@ -28,6 +29,8 @@ class Measured:
     """Costs by kind of work and phase, as the client saw them, and the memory of both processes."""
 
     kinds: Mapping[str, Mapping[str, Cost]]
+    waited_s: float
+    """What the answer waited for preparation: all of its seconds, or what did not run beside an answer."""
     client_peak_bytes: int
     server_peak_bytes: int
 
@@ -37,8 +40,9 @@ class Measured:
 
     @property
     def total(self) -> Cost:
-        """Both phases."""
-        return total(self.phase(name) for name in PHASES)
+        """Both phases; of the preparation's seconds those that the answer waited for."""
+        both = total(self.phase(name) for name in PHASES)
+        return replace(both, seconds=self.phase("answer").seconds + self.waited_s)
 
     def metrics(self) -> dict[str, object]:
         """For a row."""
@@ -77,13 +81,13 @@ class Setting:
 
 def measure_layer(setting: Setting, say: Say) -> Measured:
     """One layer."""
-    done = _run(setting.layer, ("--just-in-time", "--by-kind"), say)
+    done = _run(setting.layer, ("--mode", Mode.JUST_IN_TIME.value, "--by-kind"), say)
     return _measured(done, [w for w in _windows(done) if _window_and_kind(w)[0] == MEASURED_LAYER])
 
 
-def measure_model(setting: Setting, say: Say, ahead: bool) -> Measured:
-    """A whole answer: prepared ahead, or layer by layer just in time (which needs less memory)."""
-    done = _run(setting, () if ahead else ("--just-in-time",), say)
+def measure_model(setting: Setting, say: Say, mode: Mode, windows_held: int) -> Measured:
+    """A whole answer."""
+    done = _run(setting, ("--mode", mode.value, "--windows", str(windows_held)), say)
     return _measured(done, _windows(done))
 
 
@@ -118,4 +122,5 @@ def _measured(done: Done, windows: list[dict[str, Any]]) -> Measured:
             costs[phase] += Cost(**window[phase])
     # A window whose work lies in its parts is left with some microseconds and no message.
     talking = {kind: costs for kind, costs in kinds.items() if total(costs.values()).to_client_bytes}
-    return Measured(talking, done.client_peak_bytes, done.server_peak_bytes)
+    waited_s = sum(window["waited_s"] for window in windows)
+    return Measured(talking, waited_s, done.client_peak_bytes, done.server_peak_bytes)

@@ -5,6 +5,8 @@ import math
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from degreespar.party.pace import WINDOWS_HELD, Mode
+
 if TYPE_CHECKING:
     Commands = argparse._SubParsersAction[argparse.ArgumentParser]
 
@@ -46,6 +48,26 @@ def add_peer(parser: argparse.ArgumentParser) -> None:
         default=60.0,
         metavar="SECONDS",
         help="longest wait for a message of the peer (default: 60)",
+    )
+
+
+def add_mode(parser: argparse.ArgumentParser) -> None:
+    """--mode and --windows."""
+    parser.add_argument(
+        "--mode",
+        type=Mode,
+        choices=tuple(Mode),
+        default=Mode.OVERLAP,
+        metavar="{" + ",".join(mode.value for mode in Mode) + "}",
+        help="prepare all parts of the model before an answer, the next parts beside it (default), or each"
+        " part when it begins",
+    )
+    parser.add_argument(
+        "--windows",
+        type=positive_count,
+        default=WINDOWS_HELD,
+        metavar="N",
+        help=f"parts held prepared at once with --mode overlap, a matter of memory (default: {WINDOWS_HELD})",
     )
 
 

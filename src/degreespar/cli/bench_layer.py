@@ -13,9 +13,10 @@ from degreespar.bench.networks import NETWORKS, Network, network_named
 from degreespar.bench.peers.spu import VERSION, PeerLayer, installed, run_layer
 from degreespar.bench.predicted import comparison, comparison_text, predicted_layer
 from degreespar.bench.rows import append, check_folder, measured
-from degreespar.cli.arguments import add_results, new_command, positive_count
+from degreespar.cli.arguments import add_mode, add_results, new_command, positive_count
 from degreespar.cli.console import Console
 from degreespar.degree.price_table import read_prices
+from degreespar.party.pace import Mode
 from degreespar.party.report import Cost
 
 if TYPE_CHECKING:
@@ -51,7 +52,7 @@ def add_model(commands: "Commands") -> None:
     )
     _add_setting(parser)
     parser.add_argument("--layers", type=positive_count, default=12, metavar="N", help="default: 12")
-    parser.add_argument("--ahead", action="store_true", help="prepare all layers before the first answers")
+    add_mode(parser)
     parser.set_defaults(run=run_model_bench)
 
 
@@ -94,7 +95,7 @@ def run_model_bench(options: argparse.Namespace, console: Console) -> None:
     """A whole answer."""
     with joined(_network(options)) as places:
         setting = _setting(options, options.layers, places)
-        done = measure_model(setting, console.say, options.ahead)
+        done = measure_model(setting, console.say, options.mode, options.windows)
     _report(options, console, "engine.model", done.metrics(), _text(done))
 
 
@@ -135,14 +136,19 @@ def _report(
         "squarings": options.squarings,
         "gelu_order": options.gelu_order,
         "both_parties_on_one_machine": True,
-        **({"layers": options.layers, "ahead": options.ahead} if kind == "engine.model" else {}),
+        **(_model_config(options) if kind == "engine.model" else {}),
     }
     if not options.no_row:
         name = f"{options.geometry} {config['tokens']} tokens n={options.squarings} d={options.gelu_order}"
-        name += f" {options.network}" + (" ahead" if config.get("ahead") else "")
+        name += f" {options.network}" + (f" {config['mode']}" if "mode" in config else "")
         row = measured(kind, name, config, metrics, network=options.network, seed=SEED)
         console.say(f"row added to {append(row, options.results)}")
     console.result({"config": config, "network": options.network, "metrics": metrics}, text)
+
+
+def _model_config(options: argparse.Namespace) -> dict[str, object]:
+    held = {"windows_held": options.windows} if options.mode is Mode.OVERLAP else {}
+    return {"layers": options.layers, "mode": options.mode.value, **held}
 
 
 def _text(done: Measured) -> str:

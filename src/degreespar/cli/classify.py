@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from degreespar.artifact import TextPart, read_client
-from degreespar.cli.arguments import add_model, add_peer, new_command
+from degreespar.cli.arguments import add_mode, add_model, add_peer, new_command
 from degreespar.cli.console import Console
 from degreespar.cli.inputs import Inputs, add_inputs, read_inputs
 from degreespar.cli.interruptible import interruptible
@@ -30,9 +30,7 @@ def add(commands: "Commands") -> None:
     add_model(parser, "artifact; only the client's files are read")
     parser.add_argument("--server", required=True, metavar="HOST:PORT")
     add_peer(parser)
-    parser.add_argument(
-        "--just-in-time", action="store_true", help="prepare each part of the model when it begins"
-    )
+    add_mode(parser)
     parser.add_argument(
         "--by-kind", action="store_true", help="prepare and report every kind of work of a layer apart"
     )
@@ -58,7 +56,7 @@ def run(options: argparse.Namespace, console: Console) -> None:
 
     def ask() -> Classification:
         connection = dial(options.server, identity, trusted, options.deadline)
-        return classify(connection, model, list(inputs.rows), options.just_in_time, progress.step)
+        return classify(connection, model, list(inputs.rows), options.mode, progress.step, options.windows)
 
     done = interruptible(ask)
     if options.profile is not None:
@@ -123,6 +121,7 @@ def _text(options: argparse.Namespace, inputs: Inputs, model: ClientModel, done:
         _cost_line("set-up", done.set_up),
         _cost_line("prepare", total(report.prepare for report in reports)),
         _cost_line("answer", total(report.answer for report in reports)),
+        f"all in   {done.set_up.seconds + sum(report.wall_s for report in reports):8.2f} s",
     ]
     return "\n".join(lines)
 

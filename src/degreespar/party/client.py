@@ -1,6 +1,7 @@
 """The client: connect, agree, and have pictures classified without showing them."""
 
 from collections.abc import Sequence
+from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -13,6 +14,7 @@ from degreespar.party.demand import Demand
 from degreespar.party.handshake import Agreement, greet, policy_digest
 from degreespar.party.native import native_errors
 from degreespar.party.oracle import Scores
+from degreespar.party.pace import WINDOWS_HELD, Mode, Pace
 from degreespar.party.report import Cost, Progress, RunReport, silent
 from degreespar.party.run import Run
 
@@ -81,21 +83,33 @@ def classify(
     connection: Connection,
     model: ClientModel,
     inputs: Sequence[Integers],
-    just_in_time: bool = False,
+    mode: Mode = Mode.OVERLAP,
     progress: Progress = silent,
+    windows_held: int = WINDOWS_HELD,
 ) -> Classification:
-    """One private answer for each input, as `pictures` and `texts` make them; the connection is used up."""
-    policy, tokens = policy_digest(model.public.policy), model.public.geometry.tokens
-    wanted = Agreement(model.digest, policy, len(inputs), just_in_time, model.demand.by_kind, tokens)
+    """One private answer for each input, as `pictures` and `texts` make them; the connection is used up.
+
+    `windows_held` bounds the memory of an overlapping run; the other modes have a bound of their own.
+    """
+    pace = Pace(mode, mode.windows_held(len(model.demand.windows), windows_held), len(inputs))
+    wanted = Agreement(
+        artifact=model.digest,
+        policy=policy_digest(model.public.policy),
+        answers=pace.answers,
+        mode=pace.mode,
+        windows_held=pace.windows_held,
+        by_kind=model.demand.by_kind,
+        tokens=model.public.geometry.tokens,
+    )
     with native_errors():
         greet(connection, wanted)
-    run = Run(connection, model.demand, tensors={})
-    answers = tuple(_answer(run, model.public, each, just_in_time, progress) for each in inputs)
+    with closing(Run(connection, model.demand, tensors={}, pace=pace)) as run:
+        answers = tuple(_answer(run, model.public, each, progress) for each in inputs)
     return Classification(run.set_up, answers)
 
 
-def _answer(run: Run, public: PublicPart, given: Integers, just_in_time: bool, progress: Progress) -> Answer:
-    opened, report = run.answer(given, just_in_time, progress)
+def _answer(run: Run, public: PublicPart, given: Integers, progress: Progress) -> Answer:
+    opened, report = run.answer(given, progress)
     if opened is None:
         raise RuntimeError("a run in the client's role reveals to the client")
     return Answer(public.labels[int(opened.labels)], opened.scores, report)

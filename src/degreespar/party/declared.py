@@ -15,21 +15,14 @@ class DeclaredWindow:
     answer: Declared
 
 
-def declare(
-    demand: Demand, just_in_time: bool, forecast: Forecast | None = None
-) -> tuple[DeclaredWindow, ...]:
-    """One answer: each window prepared when it begins, or all of them ahead.
+def declare(demand: Demand, forecast: Forecast | None = None) -> tuple[DeclaredWindow, ...]:
+    """One answer, exactly; its two phases pass on streams of their own: how they interleave changes nothing.
 
-    `forecast` is where the session stands: None for its first answer, as the same forecast's next for the
-    next. Bytes are exact in every session. Flips are, where the connection carried nothing before the
-    session; a handshake can move a window's by one.
+    `forecast` is where the session stands: None for its first answer, the same forecast again for the next.
     """
     forecast = forecast or Forecast()
-    plans = [window.plan for window in demand.windows]
-    if just_in_time:
-        phases = [(forecast.prepare(plan), forecast.answer(plan)) for plan in plans]
-    else:
-        prepared = [forecast.prepare(plan) for plan in plans]
-        phases = [(made, forecast.answer(plan)) for made, plan in zip(prepared, plans, strict=True)]
-    names = (window.name for window in demand.windows)
-    return tuple(DeclaredWindow(name, *both) for name, both in zip(names, phases, strict=True))
+    forecast.begin_answer()
+    return tuple(
+        DeclaredWindow(window.name, forecast.prepare(window.plan), forecast.answer(window.plan))
+        for window in demand.windows
+    )

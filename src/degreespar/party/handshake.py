@@ -1,8 +1,9 @@
 """What the two parties agree on before the first secret (docs/spec/wire.md names the frames).
 
 1. Client -> server, label `hello`: protocol version, artifact and policy digests, how many answers it
-   wants, whether correlations are prepared ahead or just in time, whether every kind of work is
-   prepared and reported apart, and how many tokens every input has (its length class).
+   wants, when windows are prepared (`party.pace`) and how many of them either party may hold at once,
+   whether every kind of work is prepared and reported apart, and how many tokens every input has (its
+   length class).
 2. Server -> client, label `welcome`: the same facts back, or a refusal and its reason.
 
 Both messages are JSON objects of known keys. The peer may send anything: whatever is not exactly such
@@ -20,8 +21,9 @@ from degreespar.artifact.parts import DIGEST_LENGTH
 from degreespar.degree import DegreePolicy
 from degreespar.degree.strict_json import take_int, take_object, take_str
 from degreespar.party.errors import HandshakeError, RefusedError
+from degreespar.party.pace import MAX_WINDOWS_HELD, Mode
 
-PROTOCOL = 2
+PROTOCOL = 3
 MAX_MESSAGE_BYTES = 4096
 MAX_REASON_LENGTH = 300
 MAX_ANSWERS = 10_000
@@ -45,7 +47,8 @@ class Agreement:
     artifact: str
     policy: str
     answers: int
-    just_in_time: bool
+    mode: Mode
+    windows_held: int
     by_kind: bool
     tokens: int
     """The public length class of all inputs of the run."""
@@ -56,6 +59,8 @@ class Agreement:
                 raise HandshakeError("a digest in the handshake is not 64 lower-case hexadecimal digits")
         if not 1 <= self.answers <= MAX_ANSWERS:
             raise HandshakeError(f"a run has 1..{MAX_ANSWERS} answers, not {self.answers}")
+        if not 1 <= self.windows_held <= MAX_WINDOWS_HELD:
+            raise HandshakeError(f"a run holds 1..{MAX_WINDOWS_HELD} windows, not {self.windows_held}")
 
 
 def policy_digest(policy: DegreePolicy) -> str:
@@ -77,7 +82,13 @@ def greet(connection: Messages, wanted: Agreement) -> None:
         raise HandshakeError("the server welcomes this client to something that it did not ask for")
 
 
-def welcome(connection: Messages, artifact: str, policies: Mapping[int, str], most_answers: int) -> Agreement:
+def welcome(
+    connection: Messages,
+    artifact: str,
+    policies: Mapping[int, str],
+    most_answers: int,
+    most_windows_held: int = MAX_WINDOWS_HELD,
+) -> Agreement:
     """The server's side: what was agreed, or an error after telling the client why not.
 
     `policies` are the digests of the policies by length class.
@@ -102,6 +113,11 @@ def welcome(connection: Messages, artifact: str, policies: Mapping[int, str], mo
     if wanted.answers > most_answers:
         _refuse(
             connection, f"this server gives at most {most_answers} answers a connection, not {wanted.answers}"
+        )
+    if wanted.windows_held > most_windows_held:
+        _refuse(
+            connection,
+            f"this server holds at most {most_windows_held} windows, not {wanted.windows_held}",
         )
     connection.send(WELCOME, _encode(wanted))
     return wanted
@@ -144,10 +160,18 @@ def _agreement(message: dict[str, object], where: str) -> Agreement:
         artifact=take_str(parts["artifact"], f"the artifact in {where}", HandshakeError),
         policy=take_str(parts["policy"], f"the policy in {where}", HandshakeError),
         answers=take_int(parts["answers"], f"the answers in {where}", HandshakeError),
-        just_in_time=_flag(parts, "just_in_time", where),
+        mode=_mode(take_str(parts["mode"], f"the mode in {where}", HandshakeError), where),
+        windows_held=take_int(parts["windows_held"], f"the windows in {where}", HandshakeError),
         by_kind=_flag(parts, "by_kind", where),
         tokens=take_int(parts["tokens"], f"the tokens in {where}", HandshakeError),
     )
+
+
+def _mode(name: str, where: str) -> Mode:
+    try:
+        return Mode(name)
+    except ValueError:
+        raise HandshakeError(f"the mode in {where} is none of {', '.join(m.value for m in Mode)}") from None
 
 
 def _flag(parts: dict[str, object], name: str, where: str) -> bool:

@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import asdict, dataclass
 
 from degreespar._native import Session
+from degreespar.party.pace import Mode
 
 
 @dataclass(frozen=True)
@@ -40,11 +41,16 @@ def total(costs: Iterable[Cost]) -> Cost:
 
 @dataclass(frozen=True)
 class WindowReport:
-    """One part of the program."""
+    """One part of the program.
+
+    Its preparation may have run beside other windows' answers: its seconds are those of the preparing
+    thread, of which the answer waited only `waited_s`.
+    """
 
     name: str
     prepare: Cost
     answer: Cost
+    waited_s: float = 0.0
 
 
 @dataclass(frozen=True)
@@ -52,10 +58,11 @@ class RunReport:
     """One answer."""
 
     windows: tuple[WindowReport, ...]
+    mode: Mode = Mode.OVERLAP
 
     @property
     def prepare(self) -> Cost:
-        """Making correlations, before or between the windows."""
+        """Making correlations, before, between or beside the windows."""
         return total(window.prepare for window in self.windows)
 
     @property
@@ -63,9 +70,16 @@ class RunReport:
         """The online part."""
         return total(window.answer for window in self.windows)
 
+    @property
+    def wall_s(self) -> float:
+        """From the wish for an answer to the answer, the waits for preparation included."""
+        return self.answer.seconds + sum(window.waited_s for window in self.windows)
+
     def to_json(self) -> dict[str, object]:
         """For `--json`."""
         return {
+            "mode": self.mode.value,
+            "wall_s": self.wall_s,
             "prepare": asdict(self.prepare),
             "answer": asdict(self.answer),
             "windows": [asdict(window) for window in self.windows],
@@ -90,21 +104,27 @@ def silent(step: Step) -> None:
 
 
 def read_meter(session: Session) -> Cost:
-    """All traffic since the connection began, and the clock."""
-    sent, received = session.sent_bytes(), session.received_bytes()
+    """All traffic of both streams since the connection began, up to the last window made, and the clock."""
+    return _cost(session, session.sent_bytes(), session.received_bytes(), session.flips())
+
+
+def _cost(session: Session, sent: int, received: int, flips: int) -> Cost:
     down, up = (sent, received) if session.is_server else (received, sent)
-    return Cost(time.perf_counter(), down, up, session.flips())
+    return Cost(time.perf_counter(), down, up, flips)
 
 
 class Stopwatch:
-    """Reads a session's meter, lap by lap."""
+    """Reads the meter of a session's answers, lap by lap."""
 
     def __init__(self, session: Session) -> None:
         self._session = session
-        self._last = read_meter(session)
+        self._last = self._read()
 
     def lap(self) -> Cost:
         """The cost since the last lap."""
-        now = read_meter(self._session)
+        now = self._read()
         cost, self._last = now - self._last, now
         return cost
+
+    def _read(self) -> Cost:
+        return _cost(self._session, *self._session.answer_traffic())

@@ -1,6 +1,7 @@
 """The server: answers one client after another, and survives any of them misbehaving."""
 
 from collections.abc import Callable, Mapping
+from contextlib import closing
 from dataclasses import dataclass, field
 from pathlib import Path
 from threading import Event
@@ -14,7 +15,8 @@ from degreespar.errors import DegreeSparError
 from degreespar.party.demand import Demand
 from degreespar.party.handshake import MAX_ANSWERS, policy_digest, welcome
 from degreespar.party.native import native_errors
-from degreespar.party.report import Progress, silent
+from degreespar.party.pace import MAX_WINDOWS_HELD, Pace
+from degreespar.party.report import Progress, RunReport, silent
 from degreespar.party.run import Run
 
 LISTENING = "listening at "
@@ -62,6 +64,10 @@ class Limits:
 
     deadline_s: float = 60.0
     answers: int = MAX_ANSWERS
+    windows_held: int = MAX_WINDOWS_HELD
+    """How many windows of correlations one client may have it hold."""
+    idle_s: float | None = None
+    """How long a client may wait with its next answer; None: the deadline."""
     clients: int | None = None
     """Stop after so many, whether they were served or failed; None: never."""
 
@@ -137,17 +143,32 @@ class _Service:
     def _answer_all(self, connection: Connection) -> None:
         with native_errors():
             connection.set_deadline(self.limits.deadline_s)
-            agreed = welcome(connection, self.model.digest, self.model.policies(), self.limits.answers)
+            agreed = welcome(
+                connection,
+                self.model.digest,
+                self.model.policies(),
+                self.limits.answers,
+                self.limits.windows_held,
+            )
         who = f"client {connection.peer_fingerprint[:12]}..."
         self.log(f"{who}: {agreed.answers} answers, {agreed.tokens} tokens each")
-        run = Run(connection, self.model.demand_for(agreed.tokens, agreed.by_kind), self.model.tensors)
-        for number in range(agreed.answers):
-            _, report = run.answer(None, agreed.just_in_time, self.progress)
-            self.tally.answers += 1
-            seconds = f"prepared in {report.prepare.seconds:.2f} s, given in {report.answer.seconds:.2f} s"
-            self.log(f"answer {number + 1}/{agreed.answers}: {seconds}")
+        demand = self.model.demand_for(agreed.tokens, agreed.by_kind)
+        idle_s = self.limits.idle_s or self.limits.deadline_s
+        pace = Pace(agreed.mode, agreed.windows_held, agreed.answers, idle_s)
+        with closing(Run(connection, demand, self.model.tensors, pace)) as run:
+            for number in range(agreed.answers):
+                _, report = run.answer(None, self.progress)
+                self.tally.answers += 1
+                self.log(f"answer {number + 1}/{agreed.answers}: {_seconds(report)}")
 
     def _note(self, failure: str) -> bool:
         self.tally.failed += 1
         self.log(f"a client failed: {failure}")
         return False
+
+
+def _seconds(report: RunReport) -> str:
+    prepared, given = report.prepare.seconds, report.answer.seconds
+    return (
+        f"prepared in {prepared:.2f} s, given in {given:.2f} s ({report.mode.value}: {report.wall_s:.2f} s)"
+    )

@@ -3,10 +3,10 @@
 use super::harness::{Data, Outcome, Tested, in_two_threads, prepared};
 use crate::ideal::{ClearProducts, IdealCots};
 use crate::{
-    AffineGuess, Context, Extend, Inverse, LessThan, Linear, Max, Mux, Need, OtSupply, Primitive,
-    Product, ProtocolError, Reveal, Session, Square, Store, Truncate, WeightTable,
+    AffineGuess, Context, Extend, Inverse, LessThan, Linear, Max, Mux, Need, OtSupply, Preparer,
+    Primitive, Product, ProtocolError, Reveal, Session, Square, Store, Truncate, WeightTable,
 };
-use degreespar_link::{Channel, Direction, LinkError, Party, memory};
+use degreespar_link::{Channel, Direction, Link, LinkError, Party, memory};
 use degreespar_ot::Prg;
 use degreespar_ring::Ring;
 use std::time::Duration;
@@ -157,12 +157,12 @@ fn a_preparation_message_of_the_wrong_size_is_refused() -> Tested {
     let squares = Need::SquarePairs { ring, count: 9 };
     let linear = Need::Linear { weight: 1, ring, rows: 2, inner: 3, cols: 4 };
     for (need, label) in [(squares, "gilboa"), (linear, "hidden.request")] {
-        let (server, mut liar) = memory::channels();
-        let mut server = session(server);
+        let (server, mut liar) = memory::links();
+        let mut server = session(server)?;
         server.load_weight(1, 3, 4, vec![1; 12].into())?;
         let declared = server.prepare_schedule(&[need])?.events(Direction::ToServer);
         assert_eq!(declared[0].label, label);
-        liar.send(label, vec![0xff; declared[0].bytes - 1])?;
+        liar.prepare.send(label, vec![0xff; declared[0].bytes - 1])?;
         let outcome = server.prepare(&[need]);
         assert!(matches!(outcome, Err(ProtocolError::Link(LinkError::Size { .. }))), "{label}");
         assert_eq!(server.batches_left(), 0);
@@ -173,28 +173,30 @@ fn a_preparation_message_of_the_wrong_size_is_refused() -> Tested {
 #[test]
 fn products_that_no_parameters_hide_are_refused_before_anything_is_sent() -> Tested {
     let need = Need::Linear { weight: 1, ring: Ring::new(3)?, rows: 2, inner: 3, cols: 4 };
-    let (server, mut client) = memory::channels();
-    let mut server = session(server);
+    let (server, mut client) = memory::links();
+    let mut server = session(server)?;
     server.load_weight(1, 3, 4, vec![1; 12].into())?;
     assert!(matches!(server.prepare_schedule(&[need]), Err(ProtocolError::Lattice(_))));
     assert!(matches!(server.prepare(&[need]), Err(ProtocolError::Lattice(_))));
-    client.set_deadline(Duration::from_millis(5));
-    assert!(matches!(client.receive("any", 0), Err(LinkError::Timeout(..))));
+    // nothing but the end
+    assert!(matches!(client.prepare.receive("any", 0), Err(LinkError::Closed("any"))));
+    assert!(matches!(client.answer.receive("any", 0), Err(LinkError::Closed("any"))));
     Ok(())
 }
 
-fn session(channel: Channel) -> Session {
+pub(crate) fn session(link: Link) -> Outcome<Session> {
     let ots = OtSupply::new(Box::new(IdealCots::new(7)));
-    let prg = Prg::from_seed([channel.party() as u8; 32]);
-    Session::over(channel, ots, Box::new(ClearProducts), prg)
+    let prg = Prg::from_seed([link.answer.party() as u8; 32]);
+    let preparer = Preparer::over(link.prepare, ots, Box::new(ClearProducts), prg);
+    Session::over(link.answer, preparer, link.closer)
 }
 
 #[test]
 fn an_error_burns_what_was_prepared() -> Tested {
     let need = Need::Ots { sender: Party::Server, count: 3 };
-    let (server, client) = memory::channels();
-    let prepare = |channel: Channel| -> Outcome<Session> {
-        let mut session = session(channel);
+    let (server, client) = memory::links();
+    let prepare = |link: Link| -> Outcome<Session> {
+        let mut session = session(link)?;
         session.prepare(&[need])?;
         Ok(session)
     };
@@ -213,9 +215,9 @@ fn a_session_prepares_window_after_window() -> Tested {
     let step = Square { ring, count: 6 };
     let x: Vec<i64> = (-3..3).collect();
     let shares = Data::new(40).share_signed(ring, &x);
-    let (server, client) = memory::channels();
-    let one = |channel: Channel| -> Outcome<Vec<u64>> {
-        let mut session = session(channel);
+    let (server, client) = memory::links();
+    let one = |link: Link| -> Outcome<Vec<u64>> {
+        let mut session = session(link)?;
         let mut mine = shares[usize::from(!session.party().is_server())].clone();
         for _ in 0..3 {
             session.prepare(&step.needs())?;

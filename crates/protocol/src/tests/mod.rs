@@ -10,3 +10,4 @@ mod harness;
 mod matrices;
 mod privacy;
 mod real;
+mod windows;

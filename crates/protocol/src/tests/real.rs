@@ -2,10 +2,10 @@
 
 use super::harness::{Data, Outcome, Tested, check_recording, in_two_threads, open_signed};
 use crate::{
-    Declared, Forecast, LessThan, Linear, MatMul, Max, Mux, Plan, Product, Reveal, Session, Square,
-    Truncate,
+    Declared, Forecast, LessThan, Linear, MatMul, Max, Mux, Plan, Preparer, Product, Reveal,
+    Session, Square, Truncate,
 };
-use degreespar_link::{Channel, Direction, Meter, memory};
+use degreespar_link::{Direction, Link, Meter, Party, Stream, memory};
 use degreespar_ring::Ring;
 
 const ROWS: usize = 6;
@@ -91,11 +91,12 @@ fn a_program_over_the_real_layers_equals_plain_integers_twice() -> Tested {
     let w: Vec<i16> = data.narrow(INNER * COLS).iter().map(|w| w % 100).collect();
     let x: Vec<i64> = data.bounded(Ring::new(12)?, ROWS * INNER);
     let shares = data.share_signed(ring, &x);
-    let (server, client) = memory::channels();
-    let one = |mut channel: Channel| -> Outcome<Vec<Vec<u64>>> {
-        channel.record();
-        let mut session = Session::new(channel)?;
-        check_recording(&session.take_recording(), &Session::setup_schedule());
+    let (server, client) = memory::links();
+    let one = |mut link: Link| -> Outcome<Vec<Vec<u64>>> {
+        link.prepare.record();
+        let mut session = Session::new(link)?;
+        let set_up = session.take_recording(Stream::Prepare);
+        check_recording(&set_up, &Preparer::setup_schedule());
         if session.party().is_server() {
             session.load_weight(1, INNER, COLS, w.as_slice().into())?;
         } else {
@@ -104,18 +105,20 @@ fn a_program_over_the_real_layers_equals_plain_integers_twice() -> Tested {
         let mine = &shares[usize::from(!session.party().is_server())];
         let (mut answers, mut forecast) = (Vec::new(), Forecast::after_setup());
         for _ in 0..2 {
-            let declared = session.prepare_schedule(program.plan.needs())?;
-            let before = session.meter().clone();
+            let needs = program.plan.needs();
+            let declared = session.prepare_schedule(needs)?;
+            let before = session.meter(Stream::Prepare);
             session.record();
-            session.prepare(program.plan.needs())?;
-            check_recording(&session.take_recording(), &declared);
-            check_forecast(&session, &before, &forecast.prepare(program.plan.needs())?);
-            let before = session.meter().clone();
-            session.record();
+            session.prepare(needs)?;
+            check_recording(&session.take_recording(Stream::Prepare), &declared);
+            let (now, made) = (session.meter(Stream::Prepare), forecast.prepare(needs)?);
+            check_forecast(session.party(), [&before, &now], &made);
+            let before = session.meter(Stream::Answer);
             answers.push(program.run(&mut session, mine)?);
-            check_recording(&session.take_recording(), program.plan.schedule());
-            let declared = forecast.answer(program.plan.needs(), program.plan.schedule());
-            check_forecast(&session, &before, &declared);
+            check_recording(&session.take_recording(Stream::Answer), program.plan.schedule());
+            let (now, used) =
+                (session.meter(Stream::Answer), forecast.answer(needs, program.plan.schedule()));
+            check_forecast(session.party(), [&before, &now], &used);
             assert_eq!(session.batches_left(), 0);
         }
         Ok(answers)
@@ -144,13 +147,13 @@ fn squares_and_products_of_ciphertexts_equal_plain_integers() -> Tested {
     let (x, y) = (wide_values(&x), wide_values(&y));
     let (xs, xw, yw) =
         (data.share_signed(narrow, &x), data.share_signed(wide, &x), data.share_signed(wide, &y));
-    let (server, client) = memory::channels();
-    let one = |channel: Channel| -> Outcome<[Vec<u64>; 2]> {
-        let mut session = Session::new(channel)?;
+    let (server, client) = memory::links();
+    let one = |link: Link| -> Outcome<[Vec<u64>; 2]> {
+        let mut session = Session::new(link)?;
         let declared = session.prepare_schedule(plan.needs())?;
         session.record();
         session.prepare(plan.needs())?;
-        check_recording(&session.take_recording(), &declared);
+        check_recording(&session.take_recording(Stream::Prepare), &declared);
         let place = usize::from(!session.party().is_server());
         session.run(|context| {
             let squares = square.run(context, &xs[place])?;
@@ -167,15 +170,15 @@ fn squares_and_products_of_ciphertexts_equal_plain_integers() -> Tested {
     Ok(())
 }
 
-/// What this party's meter read since `before` is what the forecast says.
-fn check_forecast(session: &Session, before: &Meter, declared: &Declared) {
-    let (now, server) = (session.meter(), session.party().is_server());
+/// What this party's meter read between two moments is what the forecast says.
+fn check_forecast(party: Party, [before, now]: [&Meter; 2], declared: &Declared) {
     let sent = now.sent_bytes() - before.sent_bytes();
     let received = now.received_bytes() - before.received_bytes();
-    let (to_client, to_server) = if server { (sent, received) } else { (received, sent) };
+    let (to_client, to_server) =
+        if party.is_server() { (sent, received) } else { (received, sent) };
     let bytes = [Direction::ToClient, Direction::ToServer].map(|way| declared.bytes(way) as u64);
     assert_eq!([to_client, to_server], bytes);
-    let flips = if server { declared.server_flips } else { declared.client_flips };
+    let flips = if party.is_server() { declared.server_flips } else { declared.client_flips };
     assert_eq!(now.flips() - before.flips(), flips);
 }
 
