@@ -83,7 +83,7 @@ def test_grouping_keeps_the_sum_and_the_declared_bytes(tmp_path: Path) -> None:
         summed = [part.total for part in groups.values()]
         assert sum(part.seconds for part in summed) == pytest.approx(both.seconds)
         assert sum(part.flips for part in summed) == both.flips
-    windows = declare(demand, just_in_time=True)
+    windows = declare(demand)
     declared = sum(w.prepare.to_client_bytes + w.answer.to_client_bytes for w in windows)
     assert both.to_client_bytes == declared
     assert list(run.layers) == ["embedding", "layer 1", "layer 2", "head"]

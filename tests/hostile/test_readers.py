@@ -26,13 +26,14 @@ from degreespar.models.huggingface_files import read_json, read_tensors
 from degreespar.party.errors import IdentityFileError, PictureError
 from degreespar.party.handshake import MAX_MESSAGE_BYTES, PROTOCOL, Agreement, greet, welcome
 from degreespar.party.keys import CERTIFICATE_FILE, KEY_FILE, load_identity, load_trusted
+from degreespar.party.pace import Mode
 from degreespar.party.pictures import read_picture
 from degreespar.training.data import read_idx
 from degreespar.training.errors import DataError
 from tests.artifact.sample import GEOMETRY
 from tests.degree.test_policy import uniform_policy
 
-WANTED = Agreement("a" * 64, "b" * 64, 3, just_in_time=False, by_kind=True)
+WANTED = Agreement("a" * 64, "b" * 64, 3, Mode.OVERLAP, windows_held=2, by_kind=True)
 HELLO = json.dumps({"protocol": PROTOCOL, **asdict(WANTED)}).encode()
 
 

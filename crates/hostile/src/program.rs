@@ -1,9 +1,9 @@
 //! A run of one party that meets every primitive: set-up, preparation, answer.
 
-use degreespar_link::{Channel, Party};
+use degreespar_link::{Link, Party};
 use degreespar_protocol::{
-    AffineGuess, Extend, Inverse, LessThan, Linear, MatMul, Max, Mux, MuxRows, Plan, Primitive,
-    Product, ProtocolError, Reveal, Session, Square, ToArithmetic, Truncate,
+    AffineGuess, Extend, Inverse, LessThan, Linear, MatMul, Max, Mux, MuxRows, Plan, Preparer,
+    Primitive, Product, ProtocolError, Reveal, Session, Square, ToArithmetic, Truncate,
 };
 use degreespar_ring::{Ring, RingError};
 
@@ -87,13 +87,13 @@ impl Program {
     }
 
     /// Plays one party to the end; and how many prepared batches it has left then. The connection ends with it.
-    pub fn play(&self, channel: Channel) -> (Result<Played, ProtocolError>, usize) {
-        let party = channel.party();
-        let mut session = match Session::new(channel) {
+    pub fn play(&self, link: Link) -> (Result<Played, ProtocolError>, usize) {
+        let party = link.answer.party();
+        let mut session = match Session::new(link) {
             Ok(session) => session,
             Err(error) => return (Err(error), 0),
         };
-        let before = Session::setup_schedule().events(party.receives()).len();
+        let before = Preparer::setup_schedule().events(party.receives()).len();
         let played = self.go_on(&mut session, before);
         (played, session.batches_left())
     }

@@ -1,6 +1,7 @@
 //! A peer that is honest but for one message.
 
-use degreespar_link::{Channel, Frame, LinkError, Party, Transport, memory};
+use degreespar_link::{Frame, Link, LinkError, Party, Streams, Transport, memory};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 /// What becomes of the message.
@@ -83,14 +84,19 @@ fn flip(payload: &mut [u8], seed: u64) {
     }
 }
 
-/// One end's receiving of messages, the `at`-th of which (from 0) is attacked.
-struct Tampered {
-    inner: memory::Memory,
+/// What one party received so far, on both streams, and what becomes of the `at`-th message (from 0).
+struct Plot {
     attack: Attack,
     at: usize,
     seed: u64,
     received: usize,
     before: Option<Frame>,
+}
+
+/// One stream of the victim's.
+struct Tampered {
+    inner: Box<dyn Transport>,
+    plot: Arc<Mutex<Plot>>,
 }
 
 impl Transport for Tampered {
@@ -105,25 +111,36 @@ impl Transport for Tampered {
         deadline: Duration,
     ) -> Result<Frame, LinkError> {
         let frame = self.inner.receive(label, at_most_bytes, deadline)?;
-        self.received += 1;
-        if self.received != self.at + 1 {
-            self.before = Some(frame.clone());
+        let mut plot = self.plot.lock().unwrap_or_else(PoisonError::into_inner);
+        plot.received += 1;
+        if plot.received != plot.at + 1 {
+            plot.before = Some(frame.clone());
             return Ok(frame);
         }
-        match self.attack {
+        match plot.attack {
             Attack::Silence => Err(LinkError::Timeout(deadline, label)),
             Attack::End => Err(LinkError::Closed(label)),
-            attack => Ok(attack.apply(frame, self.before.take(), self.seed)),
+            attack => {
+                let before = plot.before.take();
+                Ok(attack.apply(frame, before, plot.seed))
+            }
         }
     }
 }
 
-/// Channels of server and client; the victim's `at`-th incoming message is attacked.
-pub fn channels(victim: Party, attack: Attack, at: usize, seed: u64) -> (Channel, Channel) {
-    let (server, client) = memory::pair();
-    let (mine, theirs) = if victim.is_server() { (server, client) } else { (client, server) };
-    let tampered = Tampered { inner: mine, attack, at, seed, received: 0, before: None };
-    let mine = Channel::new(victim, Box::new(tampered));
-    let theirs = Channel::new(victim.peer(), Box::new(theirs));
-    if victim.is_server() { (mine, theirs) } else { (theirs, mine) }
+/// Links of server and client; the victim's `at`-th incoming message is attacked.
+pub fn links(victim: Party, attack: Attack, at: usize, seed: u64) -> (Link, Link) {
+    let (server, client) = memory::streams();
+    let plot = Arc::new(Mutex::new(Plot { attack, at, seed, received: 0, before: None }));
+    let tampered = |inner| Box::new(Tampered { inner, plot: Arc::clone(&plot) });
+    let link = |party, streams: Streams| {
+        let Streams { answer, prepare, closer } = streams;
+        let streams = if party == victim {
+            Streams { answer: tampered(answer), prepare: tampered(prepare), closer }
+        } else {
+            Streams { answer, prepare, closer }
+        };
+        Link::new(party, streams)
+    };
+    (link(Party::Server, server), link(Party::Client, client))
 }

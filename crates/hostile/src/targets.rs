@@ -1,6 +1,7 @@
 //! Fuzz targets: every reader of what a peer sends, from bytes to a typed error or a value.
 
 use degreespar_lattice::{ClientKeys, ProductShape, ServerKeys, SlotShape, WeightKind, Weights};
+use degreespar_link::Chunk;
 use degreespar_link::tls::{Fingerprint, Identity};
 use degreespar_ring::{Ring, unpack, unpack_bits};
 use rand_chacha::ChaCha20Rng;
@@ -20,7 +21,8 @@ pub struct Target {
 }
 
 /// All targets.
-pub const TARGETS: [Target; 11] = [
+pub const TARGETS: [Target; 12] = [
+    Target { name: "chunks", run: chunks, most_bytes: 300, fixed_inputs: 4000 },
     Target { name: "frames", run: frames, most_bytes: 300, fixed_inputs: 4000 },
     Target { name: "pem", run: pem, most_bytes: 2000, fixed_inputs: 1000 },
     Target { name: "packed", run: packed, most_bytes: 600, fixed_inputs: 4000 },
@@ -37,6 +39,10 @@ pub const TARGETS: [Target; 11] = [
 /// Sound inputs to start from.
 pub fn seeds(name: &str) -> Vec<Vec<u8>> {
     match name {
+        "chunks" => vec![
+            vec![3, 1, 0, 0, 0, 2, 0, 0, 0, 7, 7],
+            [[9, 0, 1, 0, 0, 8, 0, 0, 0].as_slice(), &[0xff; 8]].concat(),
+        ],
         "frames" => vec![[[16, 9].as_slice(), &[1, 2, 3, 4, 1, 0, 0, 0, 2], &[0; 9]].concat()],
         "pem" => Identity::generate("seed").map_or(Vec::new(), |identity| {
             vec![[identity.certificate_pem(), "\0", identity.key_pem()].concat().into_bytes()]
@@ -52,6 +58,13 @@ const GENERATOR: [u8; 32] = [
     0xe2, 0xf2, 0xae, 0x0a, 0x6a, 0xbc, 0x4e, 0x71, 0xa8, 0x84, 0xa9, 0x61, 0xc5, 0x00, 0x51, 0x5f,
     0x58, 0xe3, 0x0b, 0x6a, 0xa5, 0x82, 0xdd, 0x8d, 0xb6, 0xa6, 0x59, 0x45, 0xe0, 0x8d, 0x2d, 0x76,
 ];
+
+fn chunks(input: &[u8]) {
+    let Some((&piece, line)) = input.split_first() else { return };
+    let (chunks, _) = degreespar_link::fuzzing::chunks(line, usize::from(piece));
+    let content = |chunk: &Chunk| if let Chunk::Data(_, bytes) = chunk { bytes.len() } else { 8 };
+    assert!(chunks.iter().map(|chunk| 8 + content(chunk)).sum::<usize>() <= line.len());
+}
 
 fn frames(input: &[u8]) {
     let Some((&[piece, limit], stream)) = input.split_first_chunk() else { return };

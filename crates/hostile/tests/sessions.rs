@@ -5,8 +5,8 @@
 
 use degreespar_hostile::memory::Metered;
 use degreespar_hostile::program::{Played, Program};
-use degreespar_hostile::tamper::{Attack, channels};
-use degreespar_link::{LinkError, Party, memory};
+use degreespar_hostile::tamper::{Attack, links};
+use degreespar_link::{Link, LinkError, Party, memory};
 use degreespar_protocol::ProtocolError;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::thread;
@@ -24,9 +24,9 @@ type End = (Result<Played, ProtocolError>, usize);
 /// Both parties, server first; an error of the test if one of them panics.
 fn play(
     program: &Program,
-    (server, client): (degreespar_link::Channel, degreespar_link::Channel),
+    (server, client): (Link, Link),
 ) -> Result<[End; 2], Box<dyn std::error::Error>> {
-    let one = |channel| catch_unwind(AssertUnwindSafe(|| program.play(channel)));
+    let one = |link| catch_unwind(AssertUnwindSafe(|| program.play(link)));
     let (left, right) = thread::scope(|scope| {
         let left = scope.spawn(|| one(server));
         let right = one(client);
@@ -42,7 +42,7 @@ fn check_end(end: &End, what: &str) {
 
 /// How many messages each party receives in an honest run, server first.
 fn honest(program: &Program) -> Result<[usize; 2], Box<dyn std::error::Error>> {
-    let (bytes, ends) = MEMORY.most_bytes_during(|| play(program, memory::channels()));
+    let (bytes, ends) = MEMORY.most_bytes_during(|| play(program, memory::links()));
     assert!(bytes < MOST_BYTES, "an honest run took {bytes} bytes");
     let [(server, _), (client, _)] = ends?;
     let (server, client) = (server?, client?);
@@ -69,8 +69,8 @@ fn no_message_of_a_session_can_crash_or_bloat_its_receiver()
         for at in 0..count {
             for attack in attacks(at, victim) {
                 let what = format!("{attack:?} on message {at} to the {victim:?}");
-                let ends =
-                    channels(victim, attack, at, (at as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15));
+                let seed = (at as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+                let ends = links(victim, attack, at, seed);
                 let (bytes, ends) = MEMORY.most_bytes_during(|| play(&program, ends));
                 let ends = ends.map_err(|error| format!("{what}: {error}"))?;
                 assert!(bytes < MOST_BYTES, "{what}: {bytes} bytes");

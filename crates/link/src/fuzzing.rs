@@ -1,7 +1,8 @@
-//! The parser of frames and the tags of labels, opened to the tests of `crates/hostile`.
+//! The parsers of chunks and of frames and the tags of labels, opened to the tests of `crates/hostile`.
 
-use crate::Frame;
+use crate::chunk::ChunkParser;
 use crate::wire::FrameParser;
+use crate::{Chunk, Frame};
 
 /// The frames of a stream that arrives in pieces, until one announces more than `at_most_bytes`; and whether one did.
 pub fn frames(mut stream: &[u8], piece_bytes: usize, at_most_bytes: usize) -> (Vec<Frame>, bool) {
@@ -18,6 +19,25 @@ pub fn frames(mut stream: &[u8], piece_bytes: usize, at_most_bytes: usize) -> (V
         stream = rest;
         if parser.filled(count, at_most_bytes).is_err() {
             return (frames, true);
+        }
+    }
+}
+
+/// The chunks of a line that arrives in pieces, until one is malformed; and whether one was.
+pub fn chunks(mut line: &[u8], piece_bytes: usize) -> (Vec<Chunk>, bool) {
+    let (mut parser, mut chunks) = (ChunkParser::default(), Vec::new());
+    loop {
+        loop {
+            match parser.next() {
+                Ok(Some(chunk)) => chunks.push(chunk),
+                Ok(None) => break,
+                Err(_) => return (chunks, true),
+            }
+        }
+        let room = piece_bytes.max(1);
+        let taken = parser.fill(room, |space| std::io::Read::read(&mut line, space));
+        if !matches!(taken, Ok(1..)) {
+            return (chunks, false);
         }
     }
 }

@@ -75,9 +75,7 @@ def total(estimates: Iterable[Estimate]) -> Estimate:
     return sum(estimates, Estimate())
 
 
-def estimate_run(
-    demand: Demand, table: PriceTable, line: Line | None, just_in_time: bool = True
-) -> RunEstimate:
+def estimate_run(demand: Demand, table: PriceTable, line: Line | None) -> RunEstimate:
     """The first answer of a session."""
     return RunEstimate(
         tuple(
@@ -86,6 +84,6 @@ def estimate_run(
                 estimate_phase(window.prepare, table, line),
                 estimate_phase(window.answer, table, line),
             )
-            for window in declare(demand, just_in_time)
+            for window in declare(demand)
         )
     )
