@@ -45,7 +45,7 @@ TOKENS, FFN_WIDTH = GEOMETRY.tokens, 64
 
 def cost_bytes(policy: DegreePolicy, geometry: VitGeometry = GEOMETRY) -> int:
     """Of a whole answer: both phases, both ways."""
-    windows = declare(Demand.of(made_public("made", geometry, policy)), just_in_time=False)
+    windows = declare(Demand.of(made_public("made", geometry, policy)))
     phases = [phase for window in windows for phase in (window.prepare, window.answer)]
     return sum(phase.to_client_bytes + phase.to_server_bytes for phase in phases)
 
