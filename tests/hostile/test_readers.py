@@ -33,7 +33,7 @@ from degreespar.training.errors import DataError
 from tests.artifact.sample import GEOMETRY
 from tests.degree.test_policy import uniform_policy
 
-WANTED = Agreement("a" * 64, "b" * 64, 3, Mode.OVERLAP, windows_held=2, by_kind=True)
+WANTED = Agreement("a" * 64, "b" * 64, 3, Mode.OVERLAP, windows_held=2, by_kind=True, tokens=5)
 HELLO = json.dumps({"protocol": PROTOCOL, **asdict(WANTED)}).encode()
 
 
@@ -87,7 +87,7 @@ class Peer:
 def test_any_hello_is_welcomed_or_refused_in_words(says: bytes) -> None:
     peer = Peer(says)
     with suppress(DegreeSparError):
-        agreed = welcome(peer, WANTED.artifact, WANTED.policy, 10)
+        agreed = welcome(peer, WANTED.artifact, {WANTED.tokens: WANTED.policy}, 10)
         assert (agreed.artifact, agreed.policy) == (WANTED.artifact, WANTED.policy)
     assert len(peer.heard) == 1
 

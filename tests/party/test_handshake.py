@@ -17,9 +17,7 @@ from degreespar.party.pace import Mode
 from tests.support.made_artifact import policy
 
 ARTIFACT, POLICY = "a" * 64, "b" * 64
-WANTED = Agreement(
-    ARTIFACT, POLICY, answers=2, mode=Mode.OVERLAP, windows_held=3, by_kind=False, tokens=5
-)
+WANTED = Agreement(ARTIFACT, POLICY, answers=2, mode=Mode.OVERLAP, windows_held=3, by_kind=False, tokens=5)
 POLICIES = {5: POLICY}
 
 
