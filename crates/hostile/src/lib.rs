@@ -7,4 +7,5 @@ pub mod inputs;
 pub mod memory;
 pub mod program;
 pub mod tamper;
+pub mod tap;
 pub mod targets;

@@ -5,6 +5,7 @@
 mod composite;
 mod correlations;
 mod elementwise;
+mod every_width;
 mod failures;
 mod harness;
 mod matrices;

@@ -3,8 +3,8 @@
 use super::harness::{Outcome, Tested, in_two_threads, prepared};
 use crate::cots::{CotSource, OtSupply};
 use crate::{
-    Context, CotCount, Extend, LessThan, MatMul, Mux, MuxRows, Primitive, Product, ProtocolError,
-    Square, ToArithmetic, WeightTable,
+    Context, CotCount, Extend, LessThan, MatMul, Max, Mux, MuxRows, Primitive, Product,
+    ProtocolError, Rescale, Square, ToArithmetic, Truncate, WeightTable,
 };
 use degreespar_link::{Channel, Frame, LinkError, Party, Schedule, Transport, memory};
 use degreespar_ot::{OtError, ReceiverCots, SenderCots};
@@ -90,6 +90,12 @@ fn every_message_is_masked() -> Tested {
     let step = Extend { from: ring, to: Ring::new(40)?, count };
     check_masks(&step, |context| step.run(context, &x).map(drop))?;
     let step = LessThan { ring, thresholds: vec![0, 9], count };
+    check_masks(&step, |context| step.run(context, &x).map(drop))?;
+    let step = Truncate { ring, drop_bits: 7, count };
+    check_masks(&step, |context| step.run(context, &x).map(drop))?;
+    let step = Rescale { from: ring, drop_bits: 4, to: Ring::new(44)?, count };
+    check_masks(&step, |context| step.run(context, &x).map(drop))?;
+    let step = Max { ring, rows: 1600, cols: 5 };
     check_masks(&step, |context| step.run(context, &x).map(drop))?;
     let step = MatMul { ring, batch: 2, rows: 30, inner: 20, cols: 30 };
     let zeros = vec![0; 1200];
