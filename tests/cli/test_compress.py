@@ -118,4 +118,4 @@ def test_exporting_a_checkpoint_still_needs_its_options(place: Path, capsys: Cap
     assert main(["export", str(place / "model"), "--out", str(place / "deployed")]) == 2
     assert "needs --name" in capsys.readouterr().err
     assert main(["export", str(place / "model"), "--out", str(place / "deployed"), "--name", "x"]) == 2
-    assert "--data or --pictures" in capsys.readouterr().err
+    assert "to calibrate on" in capsys.readouterr().err
