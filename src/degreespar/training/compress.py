@@ -130,7 +130,7 @@ class Compression:
             self.position.exchange = self.recipe.sparsify.lambda_grp * LAMBDA_UNIT
         if stage.kind == SPARSIFY and self.position.epoch == 0:
             self._measure_cost()
-            self.position.start_ratio = self.cost_ratio
+            self.position.start_ratio = self.position.checked_ratio = self.cost_ratio
 
     def _behave(self, stage: Stage) -> None:
         """The behaviours of training; of a sparsify stage anew only when ranges went, for the compiler."""
@@ -203,12 +203,14 @@ class Compression:
         if step % self.recipe.steps_per_price == 0:
             self._measure_cost()
         assert self.step_prices is not None
-        pressure = Pressure(position.exchange)
+        # While a check says that accuracy is too low, weights may recover before the rule fires; and
+        # between two checks cost falls by so much at most that recovering is possible.
+        least = position.checked_ratio * (1 - settings.most_fall)
+        pressure = Pressure(position.exchange, on=not position.paused and self.cost_ratio > least)
         target = falling_target(position.start_ratio, settings.target_ratio, done, settings.target_until)
-        pressure.follow(self.cost_ratio, target, settings.lambda_gain)
-        position.exchange = pressure.exchange
-        # While a check says that accuracy is too low, weights may recover before the rule fires.
-        pressure.on = pressure.on and not position.paused
+        if pressure.on:
+            pressure.follow(self.cost_ratio, target, settings.lambda_gain)
+            position.exchange = pressure.exchange
         self.sparsifier.step(self.step_prices, pressure, contractions(self.model), stage.batch)
         if self.variables.kept_ranges() != self.kept:
             self._measure_cost()
@@ -231,6 +233,7 @@ class Compression:
         rule = self._rule().after(accuracy)
         position = self.position
         position.failures, position.paused = rule.failures, not rule.valid(accuracy)
+        position.checked_ratio = ratio
         better = stage.kind != FINISH or accuracy >= position.best_accuracy
         if rule.valid(accuracy) and better:
             position.best_accuracy = accuracy

@@ -33,3 +33,4 @@ class Position:
     failures: int = 0
     best_accuracy: float = math.nan
     start_ratio: float = math.nan
+    checked_ratio: float = math.nan

@@ -48,7 +48,8 @@ JUST_KEPT = 0.5 + 2.0**-10
 class SparsifySettings:
     """How fast variables move (degrees per step at full pressure), and how hard they are pushed.
 
-    None moves before `patience_steps` gradients have been seen.
+    None moves before `patience_steps` gradients have been seen. `most_fall` is the share of the cost that may
+    fall between two checks.
     """
 
     squarings_rate: float = 0.02
@@ -65,6 +66,7 @@ class SparsifySettings:
     target_ratio: float | None = None
     target_until: float = 0.8
     lambda_gain: float = 0.02
+    most_fall: float = 1.0
 
 
 @dataclass
