@@ -12,8 +12,8 @@ from degreespar.artifact import read_client
 from degreespar.bench.geometries import vit_geometry
 from degreespar.bench.made_model import made_policy, made_public
 from degreespar.bench.networks import NETWORKS
-from degreespar.cost.phase import cpu_seconds, estimate_phase, flips_of, stage_units
-from degreespar.cost.run import estimate_run
+from degreespar.cost.phase import Estimate, cpu_seconds, estimate_phase, flips_of, stage_units
+from degreespar.cost.run import RunEstimate, WindowEstimate, estimate_run
 from degreespar.degree import PriceError
 from degreespar.degree.price_table import STAGES, Line, PriceTable, UnitPrice, default_prices
 from degreespar.party.declared import declare
@@ -107,3 +107,22 @@ def test_the_demo_s_model_has_a_price_for_everything() -> None:
     public = read_client(Path(__file__).parent.parent.parent / "demo" / "model")[0]
     run = estimate_run(Demand.of(public), default_prices(), None)
     assert run.answer.seconds > 0
+
+
+def test_overlapping_is_never_slower_than_one_after_another_nor_faster_than_its_parts(tmp_path: Path) -> None:
+    made_artifact(tmp_path)
+    demand = Demand.of(read_client(tmp_path)[0])
+    for network in ("none", "lan", "wan2"):
+        run = estimate_run(demand, default_prices(), NETWORKS[network].line)
+        both = run.prepare + run.answer
+        least = max(run.prepare.seconds, run.answer.seconds, both.work_s, both.line_s)
+        assert least <= run.overlapped_seconds * (1 + 1e-9)
+        assert run.overlapped_seconds <= both.seconds * (1 + 1e-9)
+
+
+def test_two_windows_overlap_as_the_formula_says() -> None:
+    one = WindowEstimate("a", Estimate(seconds=1.0), Estimate(seconds=2.0, work_s=1.0, line_s=1.5))
+    two = WindowEstimate("b", Estimate(seconds=2.5, work_s=2.0, line_s=0.5), Estimate(seconds=4.0))
+    assert RunEstimate((one, two)).overlapped_seconds == 1.0 + 3.0 + 4.0
+    assert RunEstimate((one,)).overlapped_seconds == 3.0
+    assert RunEstimate(()).overlapped_seconds == 0.0

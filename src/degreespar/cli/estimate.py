@@ -102,6 +102,9 @@ def _read_policy(path: Path) -> DegreePolicy:
 def _text(whole: RunEstimate, apart: RunEstimate) -> str:
     lines = [HEADER, *(_line_of(part) for part in whole.layers.values())]
     lines.append(_line_of(WindowEstimate("all", whole.prepare, whole.answer)))
+    lines.append(
+        f"{whole.overlapped_seconds:.2f} s, if each window is prepared while the one before it answers"
+    )
     lines += ["", "by kind of work, each prepared apart:"]
     kinds = (part for part in apart.kinds.values() if part.total != Estimate())
     return "\n".join([*lines, *map(_line_of, kinds)])

@@ -31,7 +31,9 @@ class Estimate:
 
     seconds: float = 0.0
     work_s: float = 0.0
-    """Of `seconds`, what the machines alone would take, with no line between them."""
+    """What the machines alone would take, with no line between them."""
+    line_s: float = 0.0
+    """What the line alone would take for the bytes, with machines of no delay."""
     server_cpu_s: float = 0.0
     client_cpu_s: float = 0.0
     to_client_bytes: int = 0
@@ -42,6 +44,7 @@ class Estimate:
         return Estimate(
             self.seconds + other.seconds,
             self.work_s + other.work_s,
+            self.line_s + other.line_s,
             self.server_cpu_s + other.server_cpu_s,
             self.client_cpu_s + other.client_cpu_s,
             self.to_client_bytes + other.to_client_bytes,
@@ -75,7 +78,7 @@ def estimate_phase(declared: Declared, table: PriceTable, line: Line | None) -> 
     flips = flips_of(declared)
     work_s = flips * table.flip_s
     seconds = work_s + delay_seconds(line, flips)
-    cpu = (0.0, 0.0)
+    cpu, all_line_s = (0.0, 0.0), 0.0
     for name, down, up, work in declared.stages:
         units, prices = stage_units(down, up, work), units_of(table, name)
         server_s, client_s = cpu_seconds(prices, units)
@@ -83,8 +86,11 @@ def estimate_phase(declared: Declared, table: PriceTable, line: Line | None) -> 
         line_s = line_seconds(line, down, up)
         seconds += stage_work_s + line_s if name == ANSWER else max(stage_work_s, line_s)
         work_s += stage_work_s
+        all_line_s += line_s
         cpu = (cpu[0] + server_s, cpu[1] + client_s)
-    return Estimate(seconds, work_s, *cpu, declared.to_client_bytes, declared.to_server_bytes, flips)
+    return Estimate(
+        seconds, work_s, all_line_s, *cpu, declared.to_client_bytes, declared.to_server_bytes, flips
+    )
 
 
 def delay_seconds(line: Line | None, flips: int) -> float:

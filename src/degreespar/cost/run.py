@@ -41,6 +41,20 @@ class RunEstimate:
         return total(window.answer for window in self.windows)
 
     @property
+    def overlapped_seconds(self) -> float:
+        """The whole run, if each window is prepared while the one before it answers.
+
+        The two share cores and line, so a pair takes what the longer one takes alone, or what both
+        need of the cores, or of the line, whichever is most.
+        """
+        if not self.windows:
+            return 0.0
+        first, last = self.windows[0], self.windows[-1]
+        pairs = zip(self.windows, self.windows[1:], strict=False)
+        between = sum(_together_s(before.answer, after.prepare) for before, after in pairs)
+        return first.prepare.seconds + between + last.answer.seconds
+
+    @property
     def layers(self) -> dict[str, WindowEstimate]:
         """Kinds of work added up."""
         return self._grouped(lambda name: name.partition(PART_SEPARATOR)[0])
@@ -56,6 +70,7 @@ class RunEstimate:
             "total": asdict(self.prepare + self.answer),
             "prepare": asdict(self.prepare),
             "answer": asdict(self.answer),
+            "overlapped_seconds": self.overlapped_seconds,
             "windows": [asdict(window) for window in self.windows],
         }
 
@@ -68,6 +83,10 @@ class RunEstimate:
                 name, so_far.prepare + window.prepare, so_far.answer + window.answer
             )
         return groups
+
+
+def _together_s(one: Estimate, other: Estimate) -> float:
+    return max(one.seconds, other.seconds, one.work_s + other.work_s, one.line_s + other.line_s)
 
 
 def total(estimates: Iterable[Estimate]) -> Estimate:
