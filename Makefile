@@ -94,8 +94,8 @@ bench: setup ## measures everything that docs/targets.md shows on this machine, 
 	$(BENCH) layer --geometry vit-s --peer spu --prices $(PRICES)
 	$(BENCH) layer --geometry vit-s --network lan --prices $(PRICES)
 	$(BENCH) layer --geometry vit-s --network wan2 --prices $(PRICES)
-	$(BENCH) model --geometry vit-s
-	$(BENCH) model --geometry vit-b --layers 3
+	$(BENCH) model --geometry vit-s --prices $(PRICES)
+	$(BENCH) model --geometry vit-b --layers 3 --prices $(PRICES)
 	$(BENCH) selection --network wan2
 	$(PY) scripts/render_docs.py
 

@@ -10,11 +10,14 @@ import pytest
 from degreespar.bench.geometries import vit_geometry
 from degreespar.bench.layer import Measured, Setting
 from degreespar.bench.namespaces import LOOPBACK
-from degreespar.bench.predicted import comparison, comparison_text, predicted_layer
+from degreespar.bench.networks import NETWORKS
+from degreespar.bench.predicted import comparison, comparison_text, predicted_layer, predicted_model
 from degreespar.cli.main import main
 from degreespar.degree.price_table import default_prices
+from degreespar.party.pace import Mode
 from degreespar.party.report import Cost
 
+LINE = NETWORKS["wan2"].line
 SETTING = Setting("vit-ti", vit_geometry("vit-ti", 2, 17), 2, 2, (LOOPBACK, LOOPBACK))
 
 
@@ -25,9 +28,19 @@ def test_a_prediction_names_the_kinds_of_a_layer_and_how_far_it_is_off() -> None
         kind: {"prepare": Cost(2 * part.prepare.seconds), "answer": Cost(2 * part.answer.seconds)}
         for kind, part in predicted.kinds.items()
     }
-    found = comparison(predicted, Measured(kinds, 1, 1))
+    measured = Measured(kinds, 2 * predicted.prepare.seconds, 1, 1)
+    found = comparison(predicted, measured)
     assert found["predicted_over_measured"] == pytest.approx(0.5)
-    assert comparison_text(predicted, Measured(kinds, 1, 1)).count("-50%") == 11
+    assert comparison_text(predicted, measured).count("-50%") == 11
+
+
+def test_a_model_is_predicted_in_the_mode_that_it_runs_in() -> None:
+    measured = Measured({"layer 1": {"prepare": Cost(9.0), "answer": Cost(1.0)}}, 1.0, 1, 1)
+    found = {mode: predicted_model(SETTING, default_prices(), LINE, mode, measured) for mode in Mode}
+    seconds = {mode: row["predicted_total_seconds"] for mode, row in found.items()}
+    assert seconds[Mode.AHEAD] == seconds[Mode.JUST_IN_TIME] > seconds[Mode.OVERLAP]
+    off = found[Mode.AHEAD]["predicted_over_measured"]
+    assert off == pytest.approx(float(str(seconds[Mode.AHEAD])) / 2)
 
 
 def test_random_ots_are_measured(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:

@@ -8,6 +8,7 @@ from degreespar.cost.run import RunEstimate, estimate_run
 from degreespar.degree.price_table import Line, PriceTable
 from degreespar.engine.trace import PART_SEPARATOR
 from degreespar.party.demand import Demand
+from degreespar.party.pace import Mode
 
 
 def predicted_layer(setting: Setting, table: PriceTable, line: Line | None) -> RunEstimate:
@@ -15,6 +16,20 @@ def predicted_layer(setting: Setting, table: PriceTable, line: Line | None) -> R
     run = estimate_run(Demand.of(setting.layer.public(), by_kind=True), table, line)
     begin = f"{MEASURED_LAYER}{PART_SEPARATOR}"
     return RunEstimate(tuple(window for window in run.windows if window.name.startswith(begin)))
+
+
+def predicted_model(
+    setting: Setting, table: PriceTable, line: Line | None, mode: Mode, measured: Measured
+) -> dict[str, object]:
+    """For a row: seconds of a whole answer in its mode, and how far they are off."""
+    run = estimate_run(Demand.of(setting.public()), table, line)
+    whole_s = run.overlapped_seconds if mode is Mode.OVERLAP else (run.prepare + run.answer).seconds
+    return {
+        "predicted_total_seconds": whole_s,
+        "predicted_prepare_seconds": run.prepare.seconds,
+        "predicted_answer_seconds": run.answer.seconds,
+        "predicted_over_measured": whole_s / measured.total.seconds,
+    }
 
 
 def comparison(predicted: RunEstimate, measured: Measured) -> dict[str, object]:

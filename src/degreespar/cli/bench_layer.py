@@ -11,7 +11,7 @@ from degreespar.bench.layer import SEED, Measured, Setting, measure_layer, measu
 from degreespar.bench.namespaces import Place, joined
 from degreespar.bench.networks import NETWORKS, Network, network_named
 from degreespar.bench.peers.spu import VERSION, PeerLayer, installed, run_layer
-from degreespar.bench.predicted import comparison, comparison_text, predicted_layer
+from degreespar.bench.predicted import comparison, comparison_text, predicted_layer, predicted_model
 from degreespar.bench.rows import append, check_folder, measured
 from degreespar.cli.arguments import add_mode, add_results, new_command, positive_count
 from degreespar.cli.console import Console
@@ -36,9 +36,6 @@ def add_layer(commands: "Commands") -> None:
     )
     _add_setting(parser)
     parser.add_argument("--peer", choices=("spu",), help=f"SPU {VERSION}, over the same network")
-    parser.add_argument(
-        "--prices", type=Path, metavar="FILE", help="made by `degreespar price`: predict it, too, and compare"
-    )
     parser.set_defaults(run=run_layer_bench)
 
 
@@ -67,6 +64,9 @@ def _add_setting(parser: argparse.ArgumentParser) -> None:
         default="none",
         help="emulated at the IP layer (root); default: none",
     )
+    parser.add_argument(
+        "--prices", type=Path, metavar="FILE", help="made by `degreespar price`: predict it, too, and compare"
+    )
     parser.add_argument("--no-row", action="store_true", help="print only")
     add_results(parser)
 
@@ -93,10 +93,16 @@ def run_layer_bench(options: argparse.Namespace, console: Console) -> None:
 
 def run_model_bench(options: argparse.Namespace, console: Console) -> None:
     """A whole answer."""
-    with joined(_network(options)) as places:
+    network = _network(options)
+    with joined(network) as places:
         setting = _setting(options, options.layers, places)
         done = measure_model(setting, console.say, options.mode, options.windows)
-    _report(options, console, "engine.model", done.metrics(), _text(done))
+    metrics, text = done.metrics(), _text(done)
+    if options.prices:
+        table = read_prices(options.prices)
+        metrics |= predicted_model(setting, table, network.line, options.mode, done)
+        text += f"\npredicted total: {metrics['predicted_total_seconds']:.3f} s"
+    _report(options, console, "engine.model", metrics, text)
 
 
 def _network(options: argparse.Namespace) -> Network:
