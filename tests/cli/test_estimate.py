@@ -8,12 +8,13 @@ from typing import Any
 
 import pytest
 
-from degreespar.artifact import read_client
+from degreespar.artifact import BertGeometry, read_client
 from degreespar.bench.geometries import vit_geometry
 from degreespar.bench.made_model import made_policy
 from degreespar.cli.main import FAILED, main
 from degreespar.party.demand import Demand
 from tests.support.made_artifact import made_artifact
+from tests.support.made_text_artifact import GEOMETRY, PRIVATE, made_text_artifact
 
 Capture = pytest.CaptureFixture[str]
 
@@ -63,3 +64,15 @@ def test_what_cannot_be_estimated_or_measured_is_one_sentence(capsys: Capture, t
         capsys, "estimate", "--geometry", "vit-s", "--prices", tmp_path / "p.json"
     )
     assert "--identity" in failure(capsys, "price", "--server", "127.0.0.1:1", "--out", tmp_path / "o.json")
+
+
+@pytest.mark.parametrize("geometry", [GEOMETRY, PRIVATE], ids=["public table", "private table"])
+def test_a_text_artifact_is_estimated_at_a_length_class(
+    capsys: Capture, tmp_path: Path, geometry: BertGeometry
+) -> None:
+    made_text_artifact(tmp_path, geometry)
+    longest = facts(capsys, "estimate", tmp_path, "--network", "lan")
+    shorter = facts(capsys, "estimate", tmp_path, "--network", "lan", "--tokens", 5)
+    assert facts(capsys, "estimate", tmp_path, "--network", "lan", "--tokens", 8) == longest
+    assert 0 < shorter["answer"]["to_client_bytes"] < longest["answer"]["to_client_bytes"]
+    assert "inputs of 5, 8 tokens, not 6" in failure(capsys, "estimate", tmp_path, "--tokens", 6)

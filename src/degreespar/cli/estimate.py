@@ -43,7 +43,12 @@ def add(commands: "Commands") -> None:
         "--geometry", choices=names(), help="of a policy; alone: of a made, uncompressed model"
     )
     parser.add_argument("--layers", type=positive_count, default=12, metavar="N", help="of a made model")
-    parser.add_argument("--tokens", type=positive_count, metavar="N", help="of a made model; default: 197")
+    parser.add_argument(
+        "--tokens",
+        type=positive_count,
+        metavar="N",
+        help="of a made model (default: 197), or the length class of a text artifact (default: its longest)",
+    )
     parser.add_argument("--squarings", type=int, default=6, metavar="N", help="of a made model; default: 6")
     parser.add_argument("--gelu-order", type=int, default=4, metavar="D", help="of a made model; default: 4")
     parser.add_argument(
@@ -79,7 +84,7 @@ def _line(network: str, table: PriceTable) -> Line | None:
 
 def _public(options: argparse.Namespace) -> PublicPart:
     if options.what is not None and options.what.is_dir():
-        return read_client(options.what)[0]
+        return _at_length(read_client(options.what)[0], options.tokens)
     if options.geometry is None:
         raise PolicyError("give an artifact's folder, or --geometry with or without a policy's JSON file")
     geometry = vit_geometry(options.geometry, options.layers, options.tokens)
@@ -92,10 +97,18 @@ def _public(options: argparse.Namespace) -> PublicPart:
     return made_public(options.what.stem, shape, policy)
 
 
+def _at_length(public: PublicPart, tokens: int | None) -> PublicPart:
+    tokens = tokens or public.geometry.tokens
+    if tokens not in public.length_classes:
+        lengths = ", ".join(map(str, public.length_classes))
+        raise PolicyError(f"the artifact takes inputs of {lengths} tokens, not {tokens}")
+    return public.at_length(tokens)
+
+
 def _read_policy(path: Path) -> DegreePolicy:
     try:
         return DegreePolicy.from_json(json.loads(path.read_text(encoding="utf-8")))
-    except (OSError, ValueError) as error:
+    except (OSError, ValueError, RecursionError) as error:
         raise PolicyError(f"{path} cannot be read as a policy: {error}") from error
 
 

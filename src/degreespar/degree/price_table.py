@@ -143,7 +143,7 @@ def read_prices(path: Path) -> PriceTable:
         if path.stat().st_size > MAX_BYTES:
             raise PriceError(f"{path} is too large to be a price table")
         value = json.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError) as error:
+    except (OSError, ValueError, RecursionError) as error:
         raise PriceError(f"{path} cannot be read as a price table: {error}") from error
     try:
         return PriceTable.from_json(value)
