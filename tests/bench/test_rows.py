@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import json
+import re
+import subprocess
 from pathlib import Path
 
 import pytest
 
-from degreespar.bench.rows import RowError, append, measured
+from degreespar.bench.rows import RowError, append, current_commit, measured
 
 KEYS = {"kind", "name", "commit", "machine", "network", "seed", "versions", "config", "metrics", "when"}
 
@@ -21,6 +23,25 @@ def test_rows_are_appended_one_json_line_each(tmp_path: Path) -> None:
     assert all(set(row) == KEYS for row in rows)
     assert set(rows[0]["machine"]) == {"cpu", "cores", "gpu"}
     assert rows[0]["machine"]["cores"] >= 1
+
+
+def test_new_rows_do_not_make_a_commit_unclean_but_other_changes_do(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "results").mkdir()
+    for name in ("code.py", "results/demo.jsonl"):
+        (tmp_path / name).write_text("x\n")
+    who = ("-c", "user.name=a", "-c", "user.email=a@b")
+    for words in (("init", "-q"), ("add", "-A"), (*who, "commit", "-q", "-m", "Begin")):
+        subprocess.run(["git", *words], cwd=tmp_path, check=True)
+    monkeypatch.chdir(tmp_path)
+    clean = current_commit()
+    assert re.fullmatch("[0-9a-f]{40}", clean)
+    (tmp_path / "results" / "demo.jsonl").write_text("x\ny\n")
+    monkeypatch.chdir(tmp_path / "results")
+    assert current_commit() == clean
+    (tmp_path / "code.py").write_text("y\n")
+    assert current_commit() == f"{clean}+"
 
 
 @pytest.mark.parametrize(

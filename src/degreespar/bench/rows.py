@@ -121,12 +121,18 @@ def _version(package: str) -> str:
         return "not installed"
 
 
+_CHANGES = ("status", "--porcelain", "--untracked-files=no", "--", ":/", ":(top,exclude)results/*.jsonl")
+
+
 def current_commit() -> str:
-    """The commit of the working folder; `+` behind it: with changes that are not in it."""
+    """The commit of the working folder; `+` behind it: with changes that are not in it.
+
+    Rows do not count: one bench after another adds them at the same commit.
+    """
     head = _git("rev-parse", "HEAD")
     if head is None:
         return "unknown"
-    return head + ("+" if _git("status", "--porcelain", "--untracked-files=no") else "")
+    return head + ("+" if _git(*_CHANGES) else "")
 
 
 def _git(*arguments: str) -> str | None:
