@@ -5,6 +5,7 @@ import math
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from degreespar.bench.networks import NETWORKS
 from degreespar.party.pace import WINDOWS_HELD, Mode
 
 if TYPE_CHECKING:
@@ -68,6 +69,19 @@ def add_mode(parser: argparse.ArgumentParser) -> None:
         default=WINDOWS_HELD,
         metavar="N",
         help=f"parts held prepared at once with --mode overlap, a matter of memory (default: {WINDOWS_HELD})",
+    )
+
+
+def add_ends(parser: argparse.ArgumentParser) -> None:
+    """Which end of a measurement between two machines this is; neither: both, as processes here."""
+    ends = parser.add_mutually_exclusive_group()
+    ends.add_argument("--listen", metavar="HOST:PORT", help="be the server of one measurement")
+    ends.add_argument("--server", metavar="HOST:PORT", help="be the client of a server that listens")
+    ends.add_argument(
+        "--network",
+        choices=list(NETWORKS),
+        default="none",
+        help="between two processes here, emulated at the IP layer (root); default: none",
     )
 
 

@@ -6,17 +6,17 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from degreespar.bench.namespaces import joined
-from degreespar.bench.networks import NETWORKS, network_named
+from degreespar.bench.networks import network_named
 from degreespar.bench.rows import append, measured
 from degreespar.bench.selection import Costs, Shape, ask, metrics, on_this_machine, serve
-from degreespar.cli.arguments import add_results, new_command, positive_count, positive_seconds
+from degreespar.cli.arguments import add_ends, add_results, new_command, positive_count, positive_seconds
 from degreespar.cli.console import Console
 from degreespar.degree import METHODS
 from degreespar.errors import DegreeSparError
 from degreespar.party.keys import load_identity, load_trusted
 
 if TYPE_CHECKING:
-    from degreespar.cli.arguments import Commands
+    from degreespar.cli.arguments import Commands, add_ends
 
 HEADER = f"{'protocol':<10}{'phase':<9}{'seconds':>9}{'MB down':>9}{'MB up':>8}{'flips':>7}"
 
@@ -37,15 +37,7 @@ def add(commands: "Commands") -> None:
     parser.add_argument("--width", type=positive_count, default=384, metavar="D", help="default: 384")
     parser.add_argument("--heads", type=positive_count, default=6, metavar="H", help="default: 6")
     parser.add_argument("--repeats", type=positive_count, default=3, metavar="N", help="default: 3")
-    ends = parser.add_mutually_exclusive_group()
-    ends.add_argument("--listen", metavar="HOST:PORT", help="be the server of one measurement")
-    ends.add_argument("--server", metavar="HOST:PORT", help="be the client of a server that listens")
-    ends.add_argument(
-        "--network",
-        choices=list(NETWORKS),
-        default="none",
-        help="between two processes here, emulated at the IP layer (root); default: none",
-    )
+    add_ends(parser)
     parser.add_argument("--identity", type=Path, metavar="DIR", help="folder made by `degreespar keys`")
     parser.add_argument("--trust", type=Path, action="append", metavar="FILE", help="the peer's certificate")
     parser.add_argument("--deadline", type=positive_seconds, default=120.0, metavar="SECONDS")

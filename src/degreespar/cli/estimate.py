@@ -1,7 +1,6 @@
 """`degreespar estimate`: what an answer will cost, before anything runs."""
 
 import argparse
-import json
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -15,12 +14,15 @@ from degreespar.cost.phase import Estimate
 from degreespar.cost.run import RunEstimate, WindowEstimate, estimate_run
 from degreespar.degree import DegreePolicy, PolicyError
 from degreespar.degree.price_table import Line, PriceTable, default_prices, read_prices
+from degreespar.degree.strict_json import read_json_file
 from degreespar.party.demand import Demand
 
 if TYPE_CHECKING:
     from degreespar.cli.arguments import Commands
 
 MEASURED = "measured"
+MAX_POLICY_BYTES = 1 << 28
+"""A learned policy of a large model has tens of millions of runs."""
 HEADER = (
     f"{'':<22}{'total s':>9}{'prepare s':>11}{'answer s':>10}{'MB down':>9}{'MB up':>8}"
     f"{'online MB':>11}{'flips':>7}{'online':>8}"
@@ -106,10 +108,7 @@ def _at_length(public: PublicPart, tokens: int | None) -> PublicPart:
 
 
 def _read_policy(path: Path) -> DegreePolicy:
-    try:
-        return DegreePolicy.from_json(json.loads(path.read_text(encoding="utf-8")))
-    except (OSError, ValueError, RecursionError) as error:
-        raise PolicyError(f"{path} cannot be read as a policy: {error}") from error
+    return DegreePolicy.from_json(read_json_file(path, MAX_POLICY_BYTES, "a policy", PolicyError))
 
 
 def _text(whole: RunEstimate, apart: RunEstimate) -> str:

@@ -5,10 +5,10 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from degreespar.bench.networks import NETWORKS, network_named
+from degreespar.bench.networks import network_named
 from degreespar.bench.price_run import ask, on_this_machine, serve
 from degreespar.bench.rows import Row, append, measured
-from degreespar.cli.arguments import add_row, new_command, positive_seconds
+from degreespar.cli.arguments import add_ends, add_row, new_command, positive_seconds
 from degreespar.cli.console import Console
 from degreespar.cli.interruptible import interruptible
 from degreespar.degree.errors import PriceError
@@ -29,15 +29,7 @@ def add(commands: "Commands") -> None:
         "  degreespar price --listen 0.0.0.0:7700 --identity hospital --trust clinic.crt   (one machine)\n"
         "  degreespar price --server HOST:7700 --identity clinic --trust hospital.crt --out prices.json",
     )
-    ends = parser.add_mutually_exclusive_group()
-    ends.add_argument("--listen", metavar="HOST:PORT", help="be the server of one measurement")
-    ends.add_argument("--server", metavar="HOST:PORT", help="be the client of a server that listens")
-    ends.add_argument(
-        "--network",
-        choices=list(NETWORKS),
-        default="none",
-        help="between two processes here, emulated at the IP layer (root); default: none",
-    )
+    add_ends(parser)
     parser.add_argument("--out", type=Path, default=Path("prices.json"), metavar="FILE")
     add_row(parser, "price")
     parser.add_argument("--line", default="measured", metavar="NAME", help="what to call the line")

@@ -17,7 +17,7 @@ from typing import Any
 
 from degreespar.degree.errors import PriceError
 from degreespar.degree.prices import Prices
-from degreespar.degree.strict_json import take_float, take_list, take_object, take_str
+from degreespar.degree.strict_json import read_json_file, take_float, take_list, take_object, take_str
 
 FORMAT = "degreespar prices 1"
 DEFAULT_FILE = Path(__file__).with_name("default_prices.json")
@@ -139,12 +139,7 @@ _PHASES = ("prepare", "answer")
 
 def read_prices(path: Path) -> PriceTable:
     """From a file."""
-    try:
-        if path.stat().st_size > MAX_BYTES:
-            raise PriceError(f"{path} is too large to be a price table")
-        value = json.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError, RecursionError) as error:
-        raise PriceError(f"{path} cannot be read as a price table: {error}") from error
+    value = read_json_file(path, MAX_BYTES, "a price table", PriceError)
     try:
         return PriceTable.from_json(value)
     except PriceError as error:

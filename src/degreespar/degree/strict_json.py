@@ -6,8 +6,10 @@ The caller names the error class, since each format has errors of its own.
 
 from __future__ import annotations
 
+import json
 import math
 from collections.abc import Collection
+from pathlib import Path
 
 from degreespar.errors import DegreeSparError
 
@@ -62,3 +64,13 @@ def _kind(value: object) -> str:
         return "true or false"
     names = {dict: "an object", list: "a list", str: "a string", int: "an integer"}
     return names.get(type(value), "a number")
+
+
+def read_json_file(path: Path, most_bytes: int, what: str, error: ErrorClass) -> object:
+    """The parsed file, of bounded size; `what` it should be is said in errors."""
+    try:
+        if path.stat().st_size > most_bytes:
+            raise error(f"{path} is too large to be {what}")
+        return json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError, RecursionError) as failure:
+        raise error(f"{path} cannot be read as {what}: {failure}") from failure

@@ -5,7 +5,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-from degreespar.degree.strict_json import take_float, take_int, take_list, take_object, take_str
+from degreespar.degree.strict_json import (
+    read_json_file,
+    take_float,
+    take_int,
+    take_list,
+    take_object,
+    take_str,
+)
 from degreespar.engine.trace import PART_SEPARATOR
 from degreespar.party.errors import ProfileError
 from degreespar.party.report import Cost, RunReport
@@ -72,12 +79,7 @@ def write_profile(path: Path, profile: Profile) -> None:
 
 def read_profile(path: Path) -> Profile:
     """From a file."""
-    try:
-        if path.stat().st_size > MAX_BYTES:
-            raise ProfileError(f"{path} is too large to be a profile")
-        value = json.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError, RecursionError) as error:
-        raise ProfileError(f"{path} cannot be read as a profile: {error}") from error
+    value = read_json_file(path, MAX_BYTES, "a profile", ProfileError)
     try:
         return Profile.from_json(value)
     except ProfileError as error:
