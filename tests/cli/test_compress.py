@@ -68,6 +68,22 @@ def test_compress_export_report(place: Path, capsys: Capture) -> None:
     assert json.loads(capsys.readouterr().out.splitlines()[-1])["test_accuracy"] == facts["test_accuracy"]
 
 
+def test_a_sweep_is_a_row_for_each_point_and_seed(place: Path, capsys: Capture) -> None:
+    points = {"slow": {"sparsify.retention_rate": 0.0}, "uniform": {"prices": "uniform"}}
+    spec = {"kind": "train.sweep", "name": "made", "seeds": [0, 1], "base": {}, "points": points}
+    spec["base"] = {"stages.1.epochs": 1, "tolerance_points": 100.0}
+    (place / "sweep.json").write_text(json.dumps(spec))
+    command = ["sweep", str(place / "sweep.json"), *words(place)[1:], "--json"]
+    assert main([*command, "--row", "--results", str(place / "results")]) == 0
+    told = json.loads(capsys.readouterr().out)
+    rows = [json.loads(line) for line in (place / "results" / "train.sweep.jsonl").read_text().splitlines()]
+    names = ["made, slow, seed 0", "made, slow, seed 1", "made, uniform, seed 0", "made, uniform, seed 1"]
+    assert [row["name"] for row in rows] == [run["name"] for run in told["runs"]] == names
+    assert [row["seed"] for row in rows] == [0, 1, 0, 1]
+    assert rows[0]["metrics"]["tokens"] == [17, 17, 17]
+    assert rows[2]["config"]["prices"] == "uniform"
+
+
 def test_another_configuration_does_not_continue_a_run(place: Path, capsys: Capture) -> None:
     assert main([*words(place), "--set", "stages.1.epochs=1"]) == 0
     assert main(words(place)) == 2

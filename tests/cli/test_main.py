@@ -17,6 +17,7 @@ from tests.support.made_artifact import made_artifact, write_picture
 NAMES = (
     "keys",
     "compress",
+    "sweep",
     "export",
     "info",
     "serve",

@@ -20,12 +20,13 @@ from degreespar.cli import (
     report,
     serve,
     simulate,
+    sweep,
 )
 from degreespar.cli.console import Console
 from degreespar.errors import DegreeSparError
 
 FAILED, INTERRUPTED = 2, 130
-COMMANDS = (keys, compress, export, info, serve, classify, simulate, estimate, price, bench, report)
+COMMANDS = (keys, compress, sweep, export, info, serve, classify, simulate, estimate, price, bench, report)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from dataclasses import MISSING, asdict, dataclass, field, fields, is_dataclass, replace
 from importlib.resources import files
 from pathlib import Path
-from typing import Any, get_args, get_type_hints
+from typing import Any, get_args, get_origin, get_type_hints
 
 from degreespar.models.aware import Awareness
 from degreespar.training.errors import RecipeError
@@ -149,6 +149,12 @@ def read(kind: type[Any], value: object, where: str) -> Any:
 
 def _converted(hint: Any, value: object, where: str) -> object:
     options = get_args(hint)
+    if get_origin(hint) is dict:
+        if not isinstance(value, dict):
+            raise RecipeError(f"{where} must be an object")
+        return {name: _converted(options[1], part, f"{where}.{name}") for name, part in value.items()}
+    if hint is object:
+        return value
     if type(None) in options:
         rest = next(option for option in options if option is not type(None))
         return None if value is None else _converted(rest, value, where)
