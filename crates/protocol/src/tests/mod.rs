@@ -8,6 +8,7 @@ mod elementwise;
 mod every_width;
 mod failures;
 mod harness;
+mod kills;
 mod matrices;
 mod privacy;
 mod real;
