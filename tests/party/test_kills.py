@@ -1,4 +1,4 @@
-"""Either party may end at any point: the other says so in a sentence, in time, and the next one is answered."""
+"""Either party may end at any point: the other says so in a sentence, in time; the next one is answered."""
 
 from __future__ import annotations
 
