@@ -12,7 +12,7 @@ import pytest
 
 from degreespar.cli.main import COMMANDS, main
 from degreespar.party.keys import CERTIFICATE_FILE, KEY_FILE, make_identity
-from tests.support.made_artifact import made_artifact, write_picture
+from tests.support.made_artifact import made_artifact, selecting_policy, write_picture
 
 NAMES = (
     "keys",
@@ -95,6 +95,17 @@ def test_info_describes_and_checks_an_artifact(capsys: Capture, model: Path) -> 
     assert answer["to_client_bytes"] > 0
     assert main(["info", str(model)]) == 0
     assert "layer 2" in capsys.readouterr().out
+
+
+def test_info_says_which_tokens_go_on_by_number(capsys: Capture, tmp_path: Path) -> None:
+    made_artifact(tmp_path, degrees=selecting_policy("rank"))
+    degrees = _json(capsys, "info", tmp_path)["degrees"]
+    assert isinstance(degrees, list)
+    assert (degrees[0]["tokens"], degrees[0]["kept_tokens"], degrees[1]["tokens"]) == (5, 4, 4)
+    assert degrees[0]["selection"] == {"ranges": [1, 2], "alpha": 0.5, "method": "rank"}
+    assert degrees[1]["selection"] is None
+    assert main(["info", str(tmp_path)]) == 0
+    assert "layer 1   5 tokens, kept 1 + 1 + 2; squarings" in capsys.readouterr().out
 
 
 def test_info_needs_no_weights(capsys: Capture, model: Path) -> None:

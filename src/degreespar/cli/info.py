@@ -8,7 +8,7 @@ from degreespar.artifact import BertGeometry, PublicPart, read_client, read_publ
 from degreespar.artifact.files import CLIENT_FILE, PUBLIC_FILE, SERVER_FILE, TABLE_FILE
 from degreespar.cli.arguments import new_command
 from degreespar.cli.console import Console
-from degreespar.degree import IntGrid
+from degreespar.degree import IntGrid, LayerPolicy
 from degreespar.party.demand import Demand
 
 if TYPE_CHECKING:
@@ -40,7 +40,7 @@ def run(options: argparse.Namespace, console: Console) -> None:
         "artifact": digest,
         "geometry": public.geometry.to_json(),
         "opens": public.reveal,
-        "degrees": [_degrees(layer.squarings, layer.gelu_orders) for layer in public.policy.layers],
+        "degrees": [_degrees(layer) for layer in public.policy.layers],
         "weights": _weights(public),
         "files_bytes": sizes,
         "answer": _answer(demand),
@@ -48,8 +48,14 @@ def run(options: argparse.Namespace, console: Console) -> None:
     console.result(facts, _text(public, digest, sizes, demand))
 
 
-def _degrees(squarings: IntGrid, gelu_orders: IntGrid) -> dict[str, object]:
-    return {"squarings": _shares(squarings), "gelu_orders": _shares(gelu_orders)}
+def _degrees(layer: LayerPolicy) -> dict[str, object]:
+    return {
+        "tokens": layer.tokens,
+        "kept_tokens": layer.kept_tokens,
+        "selection": None if layer.selection is None else layer.selection.to_json(),
+        "squarings": _shares(layer.squarings),
+        "gelu_orders": _shares(layer.gelu_orders),
+    }
 
 
 def _shares(grid: IntGrid) -> dict[str, float]:
@@ -98,13 +104,20 @@ def _text(public: PublicPart, digest: str, sizes: dict[str, int], demand: Demand
     ]
     for number, layer in enumerate(public.policy.layers, 1):
         squarings, orders = _percent(layer.squarings), _percent(layer.gelu_orders)
-        lines.append(f"layer {number:<3} squarings {squarings}; GeLU orders {orders}")
+        lines.append(f"layer {number:<3} {_tokens(layer)}; squarings {squarings}; GeLU orders {orders}")
     lines += [
         f"files     {files}",
         f"answer    {demand.bytes_to_client:,} B down, {demand.bytes_to_server:,} B up,"
         f" at most {demand.flips} flips (declared; preparation comes on top)",
     ]
     return "\n".join(lines)
+
+
+def _tokens(layer: LayerPolicy) -> str:
+    if layer.selection is None:
+        return f"{layer.tokens} tokens"
+    ranges = " + ".join(str(size) for size in layer.selection.ranges)
+    return f"{layer.tokens} tokens, kept 1 + {ranges}"
 
 
 def _kind(public: PublicPart) -> str:

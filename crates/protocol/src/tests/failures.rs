@@ -3,8 +3,9 @@
 use super::harness::{Data, Outcome, Tested, in_two_threads, prepared};
 use crate::ideal::{ClearProducts, IdealCots};
 use crate::{
-    AffineGuess, Context, Extend, Inverse, LessThan, Linear, Max, Mux, Need, OtSupply, Preparer,
-    Primitive, Product, ProtocolError, Reveal, Session, Square, Store, Truncate, WeightTable,
+    AffineGuess, Context, Extend, Inverse, LessThan, Linear, Max, Mux, MuxRows, Need, OtSupply,
+    Preparer, Primitive, Product, ProtocolError, Reveal, Session, Square, Store, ToArithmetic,
+    Truncate, WeightTable,
 };
 use degreespar_link::{Channel, Direction, Link, LinkError, Party, memory};
 use degreespar_ot::Prg;
@@ -99,6 +100,9 @@ fn arguments_of_another_length_are_refused() -> Tested {
     refused(alone(|c| Square { ring, count: 3 }.run(c, &x).map(drop)));
     refused(alone(|c| Product { ring, count: 3 }.run(c, &[0; 3], &x).map(drop)));
     refused(alone(|c| Mux { ring, count: 3 }.run(c, &[0, 1], &[0; 3]).map(drop)));
+    refused(alone(|c| MuxRows { ring, rows: 3, width: 1 }.run(c, &[0, 1], &[0; 3]).map(drop)));
+    refused(alone(|c| MuxRows { ring, rows: 1, width: 3 }.run(c, &[0], &x).map(drop)));
+    refused(alone(|c| ToArithmetic { ring, count: 3 }.run(c, &[0, 1]).map(drop)));
     refused(alone(|c| Reveal { ring, count: 3 }.run(c, &x).map(drop)));
     refused(alone(|c| Max { ring, rows: 1, cols: 3 }.run(c, &x).map(drop)));
     refused(alone(|c| Truncate { ring, drop_bits: 2, count: 3 }.run(c, &x).map(drop)));
