@@ -9,7 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.made_text_artifact import made_text_artifact
+from degreespar.bench.processes import Pair
+from tests.support.made_text_artifact import LABELS, made_text_artifact
 
 pytestmark = pytest.mark.slow
 SCRIPT = Path(__file__).parent.parent.parent / "scripts" / "demo_text.py"
@@ -47,3 +48,13 @@ def test_it_fails_where_something_is_damaged(place: Path, file: str, word: str) 
     assert done.returncode == 1
     assert word in done.stderr
     assert "Traceback" not in done.stderr
+
+
+def test_a_label_alone_crosses_the_command_line_without_scores(place: Path) -> None:
+    made_text_artifact(place / "model", reveal="label")
+    lines: list[str] = []
+    asked = ["--text", "a good film!", "--pair", "bad", "film", "--probabilities"]
+    facts = Pair(place / "run", place / "model", lines.append).classify([], asked).facts
+    assert [answer["text"] for answer in facts["texts"]] == ["a good film!", "bad"]
+    assert all(answer["label"] in LABELS for answer in facts["texts"])
+    assert all(answer["scores"] is None and answer["probabilities"] is None for answer in facts["texts"])
