@@ -16,7 +16,7 @@ from degreespar.errors import DegreeSparError
 from degreespar.party.keys import load_identity, load_trusted
 
 if TYPE_CHECKING:
-    from degreespar.cli.arguments import Commands, add_ends
+    from degreespar.cli.arguments import Commands
 
 HEADER = f"{'protocol':<10}{'phase':<9}{'seconds':>9}{'MB down':>9}{'MB up':>8}{'flips':>7}"
 
