@@ -1,6 +1,6 @@
 //! A connection that shows what passes.
 
-use degreespar_link::{Channel, Frame, LinkError, Party, Transport, memory};
+use degreespar_link::{Frame, Link, LinkError, Party, Streams, Transport, memory};
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::time::Duration;
 
@@ -17,7 +17,7 @@ pub struct Seen {
 
 struct Tapped {
     party: Party,
-    inner: memory::Memory,
+    inner: Box<dyn Transport>,
     tap: Sender<Seen>,
 }
 
@@ -38,9 +38,13 @@ impl Transport for Tapped {
     }
 }
 
-/// Channels of server and client, and everything that passes between them.
-pub fn channels() -> (Channel, Channel, Receiver<Seen>) {
-    let ((server, client), (tap, seen)) = (memory::pair(), channel());
-    let open = |party, inner, tap| Channel::new(party, Box::new(Tapped { party, inner, tap }));
-    (open(Party::Server, server, tap.clone()), open(Party::Client, client, tap), seen)
+/// Links of server and client, and everything that passes between them, on either stream.
+pub fn links() -> (Link, Link, Receiver<Seen>) {
+    let ((server, client), (tap, seen)) = (memory::streams(), channel());
+    let link = |party, Streams { answer, prepare, closer }: Streams, tap: Sender<Seen>| {
+        let tapped = |inner| Box::new(Tapped { party, inner, tap: tap.clone() });
+        let streams = Streams { answer: tapped(answer), prepare: tapped(prepare), closer };
+        Link::new(party, streams)
+    };
+    (link(Party::Server, server, tap.clone()), link(Party::Client, client, tap), seen)
 }

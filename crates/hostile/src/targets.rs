@@ -1,12 +1,13 @@
 //! Fuzz targets: every reader of what a peer sends, from bytes to a typed error or a value.
 
 use degreespar_lattice::{ClientKeys, ProductShape, ServerKeys, SlotShape, WeightKind, Weights};
-use degreespar_link::Chunk;
 use degreespar_link::tls::{Fingerprint, Identity};
+use degreespar_link::{Chunk, Duplex, Frame, Inbox, LineError, Outbox, Streams};
 use degreespar_ring::{Ring, unpack, unpack_bits};
 use rand_chacha::ChaCha20Rng;
 use rand_core::SeedableRng;
 use std::sync::OnceLock;
+use std::time::Duration;
 
 /// A target: its name and what it does with an input. It must return, whatever the input is.
 pub struct Target {
@@ -21,9 +22,10 @@ pub struct Target {
 }
 
 /// All targets.
-pub const TARGETS: [Target; 12] = [
+pub const TARGETS: [Target; 13] = [
     Target { name: "chunks", run: chunks, most_bytes: 300, fixed_inputs: 4000 },
     Target { name: "frames", run: frames, most_bytes: 300, fixed_inputs: 4000 },
+    Target { name: "mux", run: mux, most_bytes: 600, fixed_inputs: 300 },
     Target { name: "pem", run: pem, most_bytes: 2000, fixed_inputs: 1000 },
     Target { name: "packed", run: packed, most_bytes: 600, fixed_inputs: 4000 },
     Target { name: "ot_base", run: ot_base, most_bytes: 192, fixed_inputs: 400 },
@@ -44,6 +46,13 @@ pub fn seeds(name: &str) -> Vec<Vec<u8>> {
             [[9, 0, 1, 0, 0, 8, 0, 0, 0].as_slice(), &[0xff; 8]].concat(),
         ],
         "frames" => vec![[[16, 9].as_slice(), &[1, 2, 3, 4, 1, 0, 0, 0, 2], &[0; 9]].concat()],
+        // a grant, then a frame of two bytes on either stream
+        "mux" => {
+            let frame = [9, 8, 7, 6, 1, 0, 0, 0, 2, 0, 0, 0, 0, 0, 0, 0, 5, 5];
+            let data = |stream| [[stream, 0, 0, 0, 18, 0, 0, 0].as_slice(), &frame].concat();
+            let grant = [1, 1, 0, 0, 8, 0, 0, 0, 0, 0, 16, 0, 0, 0, 0, 0];
+            vec![[grant.as_slice(), &data(0), &data(1)].concat()]
+        }
         "pem" => Identity::generate("seed").map_or(Vec::new(), |identity| {
             vec![[identity.certificate_pem(), "\0", identity.key_pem()].concat().into_bytes()]
         }),
@@ -71,6 +80,36 @@ fn frames(input: &[u8]) {
     let (frames, _) =
         degreespar_link::fuzzing::frames(stream, usize::from(piece), usize::from(limit));
     assert!(frames.iter().all(|frame| frame.payload.len() <= usize::from(limit)));
+}
+
+/// A line that says what its input says, then ends.
+struct Said(std::vec::IntoIter<Chunk>);
+
+impl Inbox for Said {
+    fn receive(&mut self, _wait: Duration) -> Result<Option<Chunk>, LineError> {
+        self.0.next().map(Some).ok_or(LineError::Closed)
+    }
+}
+
+/// A peer that takes everything.
+struct Heard;
+
+impl Outbox for Heard {
+    fn send(&mut self, _chunk: Chunk) -> Result<(), LineError> {
+        Ok(())
+    }
+}
+
+fn mux(input: &[u8]) {
+    let (chunks, _) = degreespar_link::fuzzing::chunks(input, input.len());
+    let line = Duplex { outbox: Heard, inbox: Said(chunks.into_iter()) };
+    let Ok(Streams { answer, prepare, .. }) = degreespar_link::mux::streams(line) else { return };
+    for mut stream in [answer, prepare] {
+        drop(stream.send("own", Frame { tag: 1, depth: 1, payload: vec![7; 100] }));
+        while let Ok(frame) = stream.receive("any", 64, Duration::from_secs(5)) {
+            assert!(frame.payload.len() <= 64);
+        }
+    }
 }
 
 fn pem(input: &[u8]) {

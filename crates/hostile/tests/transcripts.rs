@@ -1,7 +1,7 @@
 //! Two whole sessions over the real layers, on the same inputs: transcripts of one shape and of unrelated content.
 
 use degreespar_hostile::program::{Played, Program};
-use degreespar_hostile::tap::{Seen, channels};
+use degreespar_hostile::tap::{Seen, links};
 use degreespar_link::Party;
 use std::thread;
 
@@ -17,7 +17,7 @@ type Transcript = ([Vec<Seen>; 2], Vec<u64>);
 /// Everything that each party sent, in order, server first; and what the client learned.
 fn transcript() -> Result<Transcript, Box<dyn std::error::Error>> {
     let program = Program::new()?;
-    let (server, client, seen) = channels();
+    let (server, client, seen) = links();
     let (left, right) = thread::scope(|scope| {
         let left = scope.spawn(|| program.play(server).0);
         let right = program.play(client).0;

@@ -86,7 +86,8 @@ impl<'a> RowTile<'a> {
             }
         }
         let count = if levels > 0 { PACKED_PRIMES } else { self.basis.count() };
-        let packed = packer.finish().unwrap_or_else(|| unreachable!("a pack has a group"));
+        #[expect(clippy::expect_used, reason = "a pack has a group: `pack_groups` is never empty")]
+        let packed = packer.finish().expect("a pack has a group");
         (self.basis.first(count), packed)
     }
 

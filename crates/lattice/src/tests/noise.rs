@@ -128,7 +128,7 @@ fn the_flood_fills_a_quarter_and_the_rest_stays_within_another() {
 #[test]
 fn eight_bit_rings_have_the_same_margins() {
     let shape = shape(40, 64, 40, 8, WeightKind::Narrow);
-    let Ok(ring) = Ring::new(8) else { unreachable!("8 bits") };
+    let Ok(ring) = Ring::new(8) else { panic!("8 bits") };
     assert_eq!(shape.ring(), ring);
     assert!(largest(&errors_seen(&shape)) < HALF_ELEMENT);
 }
