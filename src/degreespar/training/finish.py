@@ -13,6 +13,7 @@ from safetensors.torch import load_file, save_file
 from torch import Tensor
 
 from degreespar.degree import DegreePolicy
+from degreespar.models.bert import Bert
 from degreespar.training.accounts import facts, savings_in_order
 from degreespar.training.calibrate import calibrated
 from degreespar.training.classifier import Classifier, with_state
@@ -20,7 +21,9 @@ from degreespar.training.compact import compacted
 from degreespar.training.compress import UNCOMPRESSED, Compression
 from degreespar.training.errors import RunError
 from degreespar.training.export import bias_offsets
+from degreespar.training.export_text import text_offsets
 from degreespar.training.fold import folded
+from degreespar.training.fold_bert import folded_bert
 from degreespar.training.policies import uniform_policy
 from degreespar.training.run_folder import FINAL, RunFolder
 
@@ -47,7 +50,7 @@ def finish(run: Compression, say: Callable[[str], None]) -> Result:
     check = run.task.held_out.take(torch.arange(min(64, len(run.task.held_out))))[0]
     _check_equal(full, learned, model, policy, check)
     say(f"calibrating bounds on {min(run.recipe.calibration, len(run.task.training))} training examples")
-    policy = calibrated(model, policy, _calibration(run), bias_offsets(folded(model), model.geometry.width))
+    policy = calibrated(model, policy, _calibration(run), _offsets(model))
     say("testing once")
     figures = _figures(run, full, learned, model, policy)
     result = Result(model, policy, figures)
@@ -92,6 +95,14 @@ def _check_equal(
         raise RunError(
             f"compaction changed a score by {gap}: this is a defect of degreespar, please report it"
         )
+
+
+def _offsets(model: Classifier) -> dict[str, float]:
+    """The largest |bias| behind each point, of the weights as they will be folded."""
+    geometry = model.geometry
+    if isinstance(model, Bert):
+        return text_offsets(folded_bert(model), geometry.width, geometry.ffn_widths)
+    return bias_offsets(folded(model), geometry.width)
 
 
 def _calibration(run: Compression) -> list[Tensor]:

@@ -142,7 +142,7 @@ def mixed_precision(device: torch.device) -> AbstractContextManager[object]:
     return nullcontext()
 
 
-def make_optimiser(model: Vit, settings: TrainSettings) -> torch.optim.Optimizer:
+def make_optimiser(model: nn.Module, settings: TrainSettings) -> torch.optim.Optimizer:
     """AdamW that decays matrices alone: biases, norms, positions and [CLS] are left free."""
     decayed: list[Tensor] = []
     free: list[Tensor] = []

@@ -24,7 +24,7 @@ class RunFolder:
 
     def begin(self, config: Mapping[str, object]) -> None:
         """Make the folder, or take it up again if it was begun with the same configuration."""
-        if not (self.path / CONFIG).exists():
+        if not self.begun:
             if self.path.exists() and any(self.path.iterdir()):
                 raise RunError(f"{self.path} is not empty and holds no run")
             self.path.mkdir(parents=True, exist_ok=True)
@@ -36,6 +36,11 @@ class RunFolder:
                 raise RunError(
                     f"{self.path} was begun with another {name}: continue it as it was, or elsewhere"
                 )
+
+    @property
+    def begun(self) -> bool:
+        """Whether there is a run."""
+        return (self.path / CONFIG).exists()
 
     def config(self) -> dict[str, Any]:
         """What the run was begun with."""

@@ -39,6 +39,7 @@ class Session:
     prices: str = "paper"
     price_table: Path | None = None
     adapted: Path | None = None
+    tokens: int | None = None
     seed: int = 0
     compiled: bool = False
 
@@ -57,7 +58,8 @@ def compress(session: Session, say: Callable[[str], None], report: Callable[[Pro
     """Run or continue; everything that can be wrong with the options is found before anything is written."""
     recipe = load_recipe(session.recipe, session.changes)
     prices = open_prices(session.prices, session.price_table)
-    checkpoint, start = open_model(session.model), open_model(session.adapted or session.model)
+    checkpoint = open_model(session.model, session.tokens)
+    start = open_model(session.adapted or session.model, session.tokens)
     if start.model.geometry != checkpoint.model.geometry:
         raise RecipeError(f"the model in {session.adapted} has not the shape of the one in {session.model}")
     workers = gather_workers()
@@ -92,6 +94,7 @@ def configuration(session: Session, recipe: Recipe) -> dict[str, Any]:
         "model_sha256": _digest(session.model),
         "adapted_sha256": _digest(session.adapted or session.model),
         "data": session.data,
+        "tokens": session.tokens,
         "prices": session.prices,
         "seed": session.seed,
     }
