@@ -24,7 +24,7 @@ def test_a_block_is_replaced_and_the_rest_kept(tmp_path: Path) -> None:
     text = rendered(TEXT, tmp_path)
     assert text.startswith("before\n<!-- rendered from results/: accuracy -->\n| model |")
     assert text.endswith("<!-- end -->\nafter\n")
-    assert "| a model | 2,000 | 50.00 % | 43.21 % | 100.00 % |" in text
+    assert "| a model | 2,000 | 50.00 % | - | 43.21 % | 100.00 % |" in text
     assert "old" not in text
     assert rendered(text, tmp_path) == text
 

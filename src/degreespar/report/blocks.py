@@ -25,17 +25,18 @@ def demo(results: Path) -> str:
 
 
 def accuracy(results: Path) -> str:
-    """How the fixed-point engine answers whole test sets, beside the float model."""
+    """How the fixed-point engine answers whole test sets, beside the float model, exact and in hard mode."""
     rows = newest_of_each([row for row in read_rows(results, "private.eval") if _has_both(row["metrics"])])
     if not rows:
         raise ReportError("there are no rows of fixed-point accuracy in results/private.eval.jsonl")
     return markdown_table(
-        ("model", "pictures", "float", "fixed point", "same label", "commit"),
+        ("model", "inputs", "float", "hard mode", "fixed point", "same label as float", "commit"),
         (
             (
                 row["name"],
-                f"{row['metrics']['pictures']:,}",
+                f"{row['metrics'].get('texts') or row['metrics']['pictures']:,}",
                 _percent(row["metrics"]["float_accuracy"]),
+                _percent(row["metrics"]["hard_accuracy"]) if "hard_accuracy" in row["metrics"] else "-",
                 _percent(row["metrics"]["fixed_point_accuracy"]),
                 _percent(row["metrics"]["agreement"]),
                 row["commit"][:7],
