@@ -106,13 +106,16 @@ impl OtFactory {
 
     /// The messages of `generate`.
     pub fn generate_schedule(&self, server_sends: usize, client_sends: usize) -> Schedule {
-        let (server_reserve, client_reserve) = match self.party {
+        self.reserves().generate(server_sends, client_sends).schedule
+    }
+
+    /// What it has in reserve, for the schedules of generations to come.
+    pub fn reserves(&self) -> OtReserves {
+        let (server_sends, client_sends) = match self.party {
             Party::Server => (self.sent.len(), self.received.len()),
             Party::Client => (self.received.len(), self.sent.len()),
         };
-        let mut reserves =
-            OtReserves { server_sends: server_reserve, client_sends: client_reserve };
-        reserves.generate(server_sends, client_sends).schedule
+        OtReserves { server_sends, client_sends }
     }
 
     fn send_stage(&mut self, stage: Stage) -> Vec<u8> {

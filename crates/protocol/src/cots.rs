@@ -20,8 +20,8 @@ pub trait CotSource: Send {
         count: CotCount,
     ) -> Result<(SenderCots, ReceiverCots), OtError>;
 
-    /// The messages of the next [`CotSource::generate`], exactly.
-    fn generate_schedule(&self, count: CotCount) -> Schedule;
+    /// The messages of the next [`CotSource::generate`]s, exactly.
+    fn generate_schedule(&self, counts: &[CotCount]) -> Schedule;
 }
 
 impl CotSource for OtFactory {
@@ -34,8 +34,11 @@ impl CotSource for OtFactory {
         Ok((cots.sent, cots.received))
     }
 
-    fn generate_schedule(&self, count: CotCount) -> Schedule {
-        self.generate_schedule(count.server_sends, count.client_sends)
+    fn generate_schedule(&self, counts: &[CotCount]) -> Schedule {
+        let mut reserves = self.reserves();
+        counts.iter().fold(Schedule::default(), |schedule, count| {
+            schedule.then(reserves.generate(count.server_sends, count.client_sends).schedule)
+        })
     }
 }
 
@@ -52,12 +55,10 @@ impl OtSupply {
         Self { source, sent_tweak: FIRST_TWEAK, received_tweak: FIRST_TWEAK }
     }
 
-    /// The messages of the next [`OtSupply::generate`].
-    pub(crate) fn schedule(&self, count: CotCount) -> Schedule {
-        if count == CotCount::default() {
-            return Schedule::default();
-        }
-        self.source.generate_schedule(count)
+    /// The messages of the next [`OtSupply::generate`]s.
+    pub(crate) fn schedule(&self, counts: &[CotCount]) -> Schedule {
+        let some = counts.iter().copied().filter(|&count| count != CotCount::default());
+        self.source.generate_schedule(&some.collect::<Vec<_>>())
     }
 
     /// Makes COTs for one preparation; their tweaks are spent whether or not they are used.

@@ -1,7 +1,8 @@
 //! What a session will send and do, window by window, from public shapes alone.
 
 use crate::pairs::PairPlan;
-use crate::prepare::{PrepareSchedules, cot_count};
+use crate::prepare::PrepareSchedules;
+use crate::rounds::{CotRound, rounds};
 use crate::work::{Work, answer_work, gilboa_work, ot_work, reply_work, request_work};
 use crate::{Need, Preparer, ProtocolError, Session};
 use degreespar_link::{DepthWalk, Direction, Party, Schedule};
@@ -62,12 +63,17 @@ impl Forecast {
 
     /// The next preparation of a window.
     pub fn prepare(&mut self, needs: &[Need]) -> Result<Declared, ProtocolError> {
-        let (cots, plan) = (cot_count(needs), PairPlan::of(needs));
-        let made = self.reserves.generate(cots.server_sends, cots.client_sends);
-        let schedules = PrepareSchedules::of(needs, &plan, made.schedule)?;
+        let plan = PairPlan::of(needs);
+        let (mut ots, mut made_cots) = (Schedule::default(), 0);
+        for CotRound { count, .. } in rounds(needs, &plan) {
+            let made = self.reserves.generate(count.server_sends, count.client_sends);
+            ots = ots.then(made.schedule);
+            made_cots += made.made_cots;
+        }
+        let schedules = PrepareSchedules::of(needs, &plan, ots)?;
         let stages = [
             ("request", schedules.request, request_work(needs, &plan)?),
-            ("ots", schedules.ots, ot_work(needs, made.made_cots)),
+            ("ots", schedules.ots, ot_work(needs, made_cots)),
             ("gilboa", schedules.gilboa, gilboa_work(needs, &plan)),
             ("reply", schedules.reply, reply_work(needs, &plan)?),
         ];

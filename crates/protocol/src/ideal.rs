@@ -46,7 +46,7 @@ impl CotSource for IdealCots {
         })
     }
 
-    fn generate_schedule(&self, _count: CotCount) -> Schedule {
+    fn generate_schedule(&self, _counts: &[CotCount]) -> Schedule {
         Schedule::default()
     }
 }

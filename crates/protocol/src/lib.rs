@@ -39,6 +39,7 @@ mod preparer;
 mod product;
 mod rescale;
 mod reveal;
+mod rounds;
 mod session;
 mod small;
 mod square;

@@ -99,6 +99,11 @@ impl CotCount {
         if sender.is_server() { self.server_sends } else { self.client_sends }
     }
 
+    /// Both directions together.
+    pub fn total(self) -> usize {
+        self.server_sends + self.client_sends
+    }
+
     fn one_way(sender: Party, count: usize) -> Self {
         match sender {
             Party::Server => Self { server_sends: count, client_sends: 0 },

@@ -5,6 +5,7 @@ use crate::gilboa::{Gilboa, Made};
 use crate::hidden::HiddenProducts;
 use crate::matrix_needs::{MadeMatrices, MatrixWork};
 use crate::pairs::{PairPlan, PairWork};
+use crate::rounds::rounds;
 use crate::wire::{Incoming, exchange, exchange_step};
 use crate::{CotCount, Need, ProtocolError, Store, WeightTable, convert};
 use degreespar_link::{Channel, Party, Schedule};
@@ -15,7 +16,7 @@ const GILBOA: &str = "gilboa";
 /// Makes the correlations of `needs` and puts them into the store, in order.
 ///
 /// 1. All requests for hidden products and for pairs on ciphertexts, client to server.
-/// 2. All COTs, in one batch.
+/// 2. All COTs, in rounds (see `rounds`), each turned into its needs before the next one is made.
 /// 3. The square pairs and triples that are made of COTs, in one exchange.
 /// 4. All replies: pairs, then hidden products.
 pub fn prepare(
@@ -34,10 +35,17 @@ pub fn prepare(
     let mut pairs = PairWork::draw(party, &plan, needs, prg);
     matrices.request(channel, products, prg)?; // step 1
     pairs.request(channel, products, prg)?;
-    let mut cots = ots.generate(channel, cot_count_of(needs, &plan))?; // step 2
-    put_converted(party, needs, &mut cots, store)?;
-    let mut made = make_gilboa(channel, needs, &plan, &mut cots, prg)?; // step 3
-    drop(cots); // much memory, and the replies may take long
+    let mut last = None;
+    for round in rounds(needs, &plan) {
+        drop(last.take()); // much memory: not two rounds at once
+        let mut cots = ots.generate(channel, round.count)?; // step 2
+        put_converted(party, &needs[round.needs], &mut cots, store)?;
+        last = Some(cots);
+    }
+    let mut made = match last {
+        Some(mut cots) => make_gilboa(channel, needs, &plan, &mut cots, prg)?, // step 3
+        None => Vec::new(),
+    };
     made.extend(pairs.finish(channel, products, needs, prg)?); // step 4
     put_made(needs, made, store);
     for (need, made) in matrices.finish(channel, products, weights, prg)? {
@@ -51,8 +59,9 @@ pub fn prepare(
 
 /// The messages of [`prepare`], exactly.
 pub fn prepare_schedule(needs: &[Need], ots: &OtSupply) -> Result<Schedule, ProtocolError> {
-    let cots = ots.schedule(cot_count(needs));
-    let stages = PrepareSchedules::of(needs, &PairPlan::of(needs), cots)?;
+    let plan = PairPlan::of(needs);
+    let counts: Vec<CotCount> = rounds(needs, &plan).iter().map(|round| round.count).collect();
+    let stages = PrepareSchedules::of(needs, &plan, ots.schedule(&counts))?;
     Ok(stages.request.then(stages.ots).then(stages.gilboa).then(stages.reply))
 }
 

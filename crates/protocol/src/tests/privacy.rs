@@ -116,7 +116,7 @@ impl CotSource for Stuck {
         Ok((sent, ReceiverCots::new(vec![7; count.client_sends])))
     }
 
-    fn generate_schedule(&self, _count: CotCount) -> Schedule {
+    fn generate_schedule(&self, _counts: &[CotCount]) -> Schedule {
         Schedule::default()
     }
 }
