@@ -1,12 +1,12 @@
 //! The demand of a window.
 
 use crate::error::raise;
-use crate::inverse::InverseSpec;
+use crate::inverse::{InverseSpec, PiecewiseSpec};
 use degreespar_link::{Direction, Event};
 use degreespar_protocol as protocol;
 use degreespar_protocol::{
-    Extend, LessThan, Linear, MatMul, Max, Mux, MuxRows, Need, Product, Reveal, Square,
-    ToArithmetic,
+    Extend, ExtendAll, ExtendSquare, LessThan, Linear, MatMul, Max, Mux, MuxRows, Need, Product,
+    Reveal, Square, ToArithmetic,
 };
 use degreespar_ring::Ring;
 use pyo3::prelude::*;
@@ -22,6 +22,14 @@ pub struct Plan {
 /// The ring of `bits`, or an exception.
 pub fn ring(bits: u32) -> PyResult<Ring> {
     Ring::new(bits).map_err(raise)
+}
+
+/// Several extensions as one step: (bits, bits to have, count) each.
+pub fn extend_all(parts: &[(u32, u32, usize)]) -> PyResult<ExtendAll> {
+    let part = |&(from, to, count): &(u32, u32, usize)| {
+        Ok(Extend { from: ring(from)?, to: ring(to)?, count })
+    };
+    Ok(ExtendAll { parts: parts.iter().map(part).collect::<PyResult<_>>()? })
 }
 
 /// A message's shape as Python sees it.
@@ -42,6 +50,28 @@ impl Plan {
 
     fn extend(&mut self, bits: u32, to_bits: u32, count: usize) -> PyResult<()> {
         self.inner.add(&Extend { from: ring(bits)?, to: ring(to_bits)?, count });
+        Ok(())
+    }
+
+    fn extend_all(&mut self, parts: Vec<(u32, u32, usize)>) -> PyResult<()> {
+        self.inner.add(&extend_all(&parts)?);
+        Ok(())
+    }
+
+    fn extend_square(
+        &mut self,
+        bits: u32,
+        to_bits: u32,
+        nonnegative: bool,
+        count: usize,
+    ) -> PyResult<()> {
+        let (from, to) = (ring(bits)?, ring(to_bits)?);
+        self.inner.add(&ExtendSquare { from, to, nonnegative, count });
+        Ok(())
+    }
+
+    fn piecewise(&mut self, spec: PiecewiseSpec, count: usize) -> PyResult<()> {
+        self.inner.add(&spec.step(count)?);
         Ok(())
     }
 
@@ -100,7 +130,7 @@ impl Plan {
     }
 
     fn maximum(&mut self, bits: u32, rows: usize, cols: usize) -> PyResult<()> {
-        self.inner.add(&Max { ring: ring(bits)?, rows, cols });
+        self.inner.add(&Max::new(ring(bits)?, rows, cols));
         Ok(())
     }
 
@@ -149,6 +179,9 @@ fn correlation(need: &Need) -> (&'static str, u32, Vec<usize>) {
         Need::AndPairs { batches, count } => (1, vec![batches, count]),
         Need::SquarePairs { ring, count } | Need::Triples { ring, count } => {
             (ring.bits(), vec![count])
+        }
+        Need::CrossPairs { factor, product, count } => {
+            return (need.kind(), factor.bits(), vec![product.bits() as usize, count]);
         }
         Need::Linear { ring, rows, inner, cols, .. } => (ring.bits(), vec![rows, inner, cols]),
         Need::MatrixTriple { ring, batch, rows, inner, cols } => {

@@ -2,14 +2,14 @@
 
 use crate::connection::{Connection, duration};
 use crate::error::raise;
-use crate::inverse::InverseSpec;
-use crate::plan::{Plan, event, ring};
+use crate::inverse::{InverseSpec, PiecewiseSpec};
+use crate::plan::{Plan, event, extend_all, ring};
 use crate::words::{Array, axes, flat, shaped};
 use degreespar_link::{Direction, Event, Meter, Stream};
 use degreespar_protocol as protocol;
 use degreespar_protocol::{
-    Context, Extend, LessThan, Linear, MatMul, Max, Mux, MuxRows, Product, ProtocolError, Reveal,
-    Square, ToArithmetic,
+    Context, Extend, ExtendSquare, LessThan, Linear, MatMul, Max, Mux, MuxRows, Product,
+    ProtocolError, Reveal, Square, ToArithmetic,
 };
 use numpy::{PyArrayDyn, PyUntypedArrayMethods};
 use pyo3::prelude::*;
@@ -180,6 +180,44 @@ impl Session {
         shaped(py, self.run(py, |context| step.run(context, &values))?, x.shape())
     }
 
+    fn extend_all<'py>(
+        &self,
+        py: Python<'py>,
+        parts: Vec<(Array<'py, u64>, u32, u32)>,
+    ) -> PyResult<Vec<Words<'py>>> {
+        let sizes = parts.iter().map(|(x, from, to)| (*from, *to, x.len()));
+        let step = extend_all(&sizes.collect::<Vec<_>>())?;
+        let batches: Vec<_> = parts.iter().map(|(x, ..)| flat(x)).collect();
+        let out = self.run(py, |context| {
+            step.run(context, &batches.iter().map(|batch| &batch[..]).collect::<Vec<_>>())
+        })?;
+        out.into_iter().zip(&parts).map(|(out, (x, ..))| shaped(py, out, x.shape())).collect()
+    }
+
+    fn extend_square<'py>(
+        &self,
+        py: Python<'py>,
+        x: Array<'py, u64>,
+        bits: u32,
+        to_bits: u32,
+        nonnegative: bool,
+    ) -> PyResult<Words<'py>> {
+        let (values, from, to) = (flat(&x), ring(bits)?, ring(to_bits)?);
+        let step = ExtendSquare { from, to, nonnegative, count: values.len() };
+        shaped(py, self.run(py, |context| step.run(context, &values))?, x.shape())
+    }
+
+    fn piecewise<'py>(
+        &self,
+        py: Python<'py>,
+        x: Array<'py, u64>,
+        spec: PiecewiseSpec,
+    ) -> PyResult<Words<'py>> {
+        let values = flat(&x);
+        let step = spec.step(values.len())?;
+        shaped(py, self.run(py, |context| step.run(context, &values))?, x.shape())
+    }
+
     fn less_than<'py>(
         &self,
         py: Python<'py>,
@@ -284,7 +322,7 @@ impl Session {
 
     fn maximum<'py>(&self, py: Python<'py>, x: Array<'py, u64>, bits: u32) -> PyResult<Words<'py>> {
         let ([rows, cols], values) = (axes(&x)?, flat(&x));
-        let step = Max { ring: ring(bits)?, rows, cols };
+        let step = Max::new(ring(bits)?, rows, cols);
         shaped(py, self.run(py, |context| step.run(context, &values))?, &[rows])
     }
 

@@ -8,8 +8,8 @@ from degreespar.bench.primitives import Case, cases, measure
 
 CASES = cases(scale=300)
 PRIMITIVES = {
-    "extend", "less_than", "mux", "mux_rows", "arithmetic", "square", "product", "reveal", "maximum",
-    "reciprocal", "reciprocal_root", "linear", "matmul",
+    "extend", "less_than", "mux", "mux_rows", "arithmetic", "square", "extend_square", "product",
+    "reveal", "maximum", "piecewise", "reciprocal", "reciprocal_root", "linear", "matmul",
 }  # fmt: skip
 
 

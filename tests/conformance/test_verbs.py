@@ -52,6 +52,8 @@ def _numbers_from_bits(bits: int) -> Program:
 TALL = PrivateMatrix("w", 11, 5, 14)
 BIAS = PrivateTensor("b", (5,), 12)
 SUMS, VARIANCES = np.linspace(0.5, 50, 41), np.geomspace(2**-6, 16, 41)
+UNSIGNED = np.concatenate([[0.0, 2**-12, 1 - 2**-12, 0.5], RNG.uniform(0, 1 - 2**-12, size=60)])
+WIDE_RANGE = np.geomspace(0.125, 255, 23)
 LEFT, RIGHT = NUMBERS[:30].reshape(2, 3, 5), OTHERS[:40].reshape(2, 5, 4)
 
 CASES = [
@@ -77,6 +79,11 @@ CASES = [
     Case("as_number_wide", _numbers_from_bits(64)),
     Case("square", lambda o, f: o.square(f(NUMBERS, 8.0), bound=64.0, frac_bits=12), units=1),
     Case("square_wide", lambda o, f: o.square(f(NUMBERS, 8.0, 20), bound=64.0, frac_bits=40)),
+    Case("square_fits", lambda o, f: o.square(f(NUMBERS, 8.0, 5), bound=64.0, frac_bits=4), units=1),
+    Case("square_upper_half", lambda o, f: o.square(f(UNSIGNED, 0.5), 0.5, 12, nonnegative=True), units=1),
+    Case("at_all", lambda o, f: o.at_all([(f(NUMBERS, 8.0), 40), (f(OTHERS, 8.0), 21), (f(LEFT, 8.0), 9)])),
+    Case("mask_all", lambda o, f: o.mask_all(f(OTHERS, 8.0), o.less_than(f(NUMBERS, 8.0), (0.0, 2.0), 12))),
+    Case("less_mean", lambda o, f: o.less_mean(f(NUMBERS[:120].reshape(2, 60), 8.0, 12, 24), 960.0)),
     Case("multiply", lambda o, f: o.multiply(f(NUMBERS, 8.0), f(OTHERS, 8.0), 64.0, 12), units=1),
     Case("multiply_row", lambda o, f: o.multiply(f(LEFT, 8.0), f(OTHERS[:3, None], 8.0), 64.0, 24)),
     Case("linear", lambda o, f: o.linear(f(NUMBERS[:33].reshape(3, 11), 8.0), TALL, 256.0), 1),
@@ -87,6 +94,8 @@ CASES = [
     Case("maximum_of_one", lambda o, f: o.maximum(f(OTHERS[:5].reshape(5, 1), 8.0))),
     Case("reciprocal", lambda o, f: o.reciprocal(f(SUMS, 64.0, 13), 0.5, 50.0, 18), units=12),
     Case("reciprocal_root", lambda o, f: o.reciprocal_root(f(VARIANCES, 16.0, 16), 2**-6, 16.0, 16), 40),
+    Case("root_gained", lambda o, f: o.reciprocal_root(f(VARIANCES, 16.0, 16), 2**-6, 16.0, 16, 0.75), 40),
+    Case("root_wide", lambda o, f: o.reciprocal_root(f(WIDE_RANGE, 256.0, 16), 0.125, 256.0, 16, 0.75), 40),
     Case("any_memory_order", lambda o, f: o.rescale(o.at(layout.swap(f(LEFT, 8.0), 0, 2), 40), 9), units=1),
     Case("gathered", lambda o, f: o.square(layout.take(f(LEFT, 8.0), np.array([4, 0])), 64.0, 24)),
     Case("empty", lambda o, f: o.square(f(np.zeros((0,)), 8.0), bound=64.0, frac_bits=12)),

@@ -49,7 +49,7 @@ impl Program {
             extend: Extend { from: narrow, to: wide, count },
             truncate: Truncate { ring: wide, drop_bits: 5, count },
             less: LessThan { ring: narrow, thresholds: vec![-3, 0, 9, 11, 12], count },
-            max: Max { ring: narrow, rows: 2, cols: 5 },
+            max: Max::new(narrow, 2, 5),
             inverse: inverse(narrow, count),
             reveal: Reveal { ring: wide, count },
             plan: Plan::default(),

@@ -13,7 +13,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let (client, message) = ClientKeys::generate(&mut rng);
     let server = ServerKeys::parse(&message)?;
     println!("terms  bits  request ns  reply ns  finish ns  up B  down B");
-    for (terms, bits) in [(1, 29), (1, 36), (2, 29), (2, 37)] {
+    for (terms, bits) in [(1, 19), (2, 18), (1, 29), (1, 36), (2, 29), (2, 37)] {
         measure(&client, &server, terms, bits, &mut rng)?;
     }
     Ok(())

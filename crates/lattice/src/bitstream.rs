@@ -1,4 +1,4 @@
-//! Words of up to 80 bits as one little-endian bit stream, without gaps.
+//! Words of up to 96 bits as one little-endian bit stream, without gaps.
 
 /// Bytes of `count` words of `bits` bits.
 pub(crate) const fn stream_bytes(count: usize, bits: u32) -> usize {
@@ -51,7 +51,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn reading_undoes_writing(bits in 1u32..=80, words in prop::collection::vec(any::<u128>(), 0..40)) {
+        fn reading_undoes_writing(bits in 1u32..=96, words in prop::collection::vec(any::<u128>(), 0..40)) {
             let words: Vec<u128> = words.iter().map(|word| word & ((1 << bits) - 1)).collect();
             let mut bytes = vec![9];
             write(&mut bytes, bits, words.iter().copied());

@@ -45,8 +45,9 @@ impl ClientKeys {
     }
 
     /// Exact length of the key message.
-    pub const fn public_bytes() -> usize {
-        set_bytes(SMALL) + set_bytes(LARGE) + slots::NARROW.key_bytes() + slots::WIDE.key_bytes()
+    pub fn public_bytes() -> usize {
+        let slots = slots::SETS.iter().map(|set| set.key_bytes());
+        set_bytes(SMALL) + set_bytes(LARGE) + slots.sum::<usize>()
     }
 
     /// Lets the client use more than one thread.

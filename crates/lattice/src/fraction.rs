@@ -42,8 +42,8 @@ impl ScaleUp {
 pub(crate) struct RoundDown {
     /// (q / p)^-1 mod p, per prime
     cofactors: Vec<Factor>,
-    /// floor(2^128 / p), per prime
-    reciprocals: Vec<u128>,
+    /// floor(2^192 / p), per prime: its high words and its lowest
+    reciprocals: Vec<(u128, u64)>,
     basis: Basis,
 }
 
@@ -51,20 +51,22 @@ impl RoundDown {
     pub(crate) fn new(basis: &Basis) -> Self {
         Self {
             cofactors: cofactors(basis),
-            reciprocals: moduli(basis).map(|m| u128::MAX / u128::from(m.prime())).collect(),
+            reciprocals: moduli(basis).map(|m| reciprocal(m.prime())).collect(),
             basis: basis.clone(),
         }
     }
 
-    /// Rounds a polynomial's coefficient to `bits` (at most 80) bits.
+    /// Rounds a polynomial's coefficient to `bits` (at most 96) bits.
     ///
-    /// x / q mod 1 is the sum of (x mod p) * cofactor / p; in 128-bit fixed point it is short by less than 2^-89.
+    /// x / q mod 1 is the sum of (x mod p) * cofactor / p; in 128-bit fixed point it is short by less than 2^-124.
     pub(crate) fn coefficient(&self, polynomial: &[u64], index: usize, bits: u32) -> u128 {
         let mut fraction = 0u128;
         for limb in 0..self.basis.count() {
             let residue = polynomial[limb * self.basis.dimension() + index];
             let part = self.basis.modulus(limb).times(residue, self.cofactors[limb]);
-            fraction = fraction.wrapping_add(u128::from(part) * self.reciprocals[limb]);
+            let (high, low) = self.reciprocals[limb];
+            let part = u128::from(part);
+            fraction = fraction.wrapping_add(part * high + ((part * u128::from(low)) >> 64));
         }
         fraction.wrapping_add(1 << (127 - bits)) >> (128 - bits)
     }
@@ -141,6 +143,13 @@ impl DropPrime {
             }
         }
     }
+}
+
+/// floor(2^192 / p): all words but the lowest, and that one.
+fn reciprocal(prime: u64) -> (u128, u64) {
+    let prime = u128::from(prime);
+    let (high, rest) = (u128::MAX / prime, u128::MAX % prime + 1); // no prime divides 2^128
+    (high, ((rest << 64) / prime) as u64)
 }
 
 fn moduli(basis: &Basis) -> impl Iterator<Item = Modulus> {

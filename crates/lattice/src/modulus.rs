@@ -65,10 +65,10 @@ impl Modulus {
         self.add(self.times((word >> 64) as u64, self.two_64), self.reduce(word as u64))
     }
 
-    /// A signed word.
+    /// A signed double word.
     #[inline]
-    pub(crate) const fn signed(self, value: i64) -> u64 {
-        let magnitude = self.reduce(value.unsigned_abs());
+    pub(crate) const fn signed_wide(self, value: i128) -> u64 {
+        let magnitude = self.reduce_wide(value.unsigned_abs());
         if value < 0 { self.negate(magnitude) } else { magnitude }
     }
 
@@ -160,7 +160,7 @@ mod tests {
             prop_assert_eq!(u128::from(modulus.times(a, modulus.factor(b))), product);
             prop_assert_eq!(modulus.sub(modulus.add(a % prime, b % prime), b % prime), a % prime);
             prop_assert_eq!(modulus.small(a as i8), i64::from(a as i8).rem_euclid(prime as i64) as u64);
-            prop_assert_eq!(modulus.signed(a as i64), i128::from(a as i64).rem_euclid(prime.into()) as u64);
+            prop_assert_eq!(u128::from(modulus.signed_wide(wide as i128)), (wide as i128).rem_euclid(prime.into()) as u128);
             let factor = modulus.factor(modulus.inverse(a));
             prop_assert!(a % prime == 0 || modulus.times(a, factor) == 1);
         }

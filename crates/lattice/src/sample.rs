@@ -72,7 +72,7 @@ pub(crate) fn errors(rng: &mut ChaCha20Rng, count: usize) -> Vec<i8> {
     (0..count).map(|_| error(rng)).collect()
 }
 
-/// A centred sum of four uniform terms of `bits` bits (at most 120), modulo every prime of the basis.
+/// A centred sum of four uniform terms of `bits` bits (at most 126), modulo every prime of the basis.
 ///
 /// It lies within +-2^(bits + 1).
 pub(crate) fn flood(rng: &mut ChaCha20Rng, bits: u32) -> Flood {
@@ -124,7 +124,7 @@ mod tests {
     #[test]
     fn a_flood_stays_within_its_bound_and_is_centred() {
         let mut rng = ChaCha20Rng::from_seed([2; SEED_BYTES]);
-        for bits in [4, 70, 120] {
+        for bits in [4, 70, 120, 126] {
             let scale = (bits as f64).exp2();
             let value = |flood: Flood| (flood.sum as f64 - flood.centre as f64) / scale;
             let floods: Vec<f64> = (0..20_000).map(|_| value(flood(&mut rng, bits))).collect();

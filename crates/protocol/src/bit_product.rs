@@ -16,29 +16,55 @@ use degreespar_ring::{Ring, packed_bits_bytes};
 /// 2. Receiver: t = r_u + u * d (which is r0 + u * v); its share is t if e = 0, else -t.
 /// 3. Sender: its share is -r0 if e = 0, else v + r0.
 ///
-/// Each party is the sender for `values` and at the same time the receiver for `bits`; the shares come back in that
-/// order.
-pub(crate) fn bit_products(
-    channel: &mut Channel,
-    label: &'static str,
+/// Each party is the sender for `values` and at the same time the receiver for `bits`.
+pub(crate) struct BitProducts {
     ring: Ring,
-    (values, sent): (&[u64], SentWords),
-    (bits, received): (&[u8], ReceivedWords),
-) -> Result<(Vec<u64>, Vec<u64>), ProtocolError> {
-    check_length("random OTs to send with", values.len(), sent.zero.len())?;
-    check_length("random OTs to receive with", bits.len(), received.words.len())?;
-    let mut message = Outgoing::default();
-    message.elements(ring, &corrections(ring, values, &sent)); // step 1
-    message.bits(&xor(bits, &received.choices));
-    let expected = message_bytes(ring, bits.len(), values.len());
-    let reply = exchange(channel, label, message, expected)?;
-    let mut reply = Incoming::new(label, &reply);
-    let their_corrections = reply.elements(ring, bits.len())?;
-    let their_flips = reply.bits(values.len())?;
-    Ok((
-        sender_shares(ring, values, &sent, &their_flips),
-        receiver_shares(ring, bits, &received, &their_corrections),
-    ))
+    values: Vec<u64>,
+    bits: Vec<u8>,
+    sent: SentWords,
+    received: ReceivedWords,
+}
+
+impl BitProducts {
+    /// All steps, in messages of their own.
+    pub fn exchanged(
+        channel: &mut Channel,
+        label: &'static str,
+        ring: Ring,
+        values: (Vec<u64>, SentWords),
+        bits: (Vec<u8>, ReceivedWords),
+    ) -> Result<(Vec<u64>, Vec<u64>), ProtocolError> {
+        let expected = message_bytes(ring, bits.0.len(), values.0.len());
+        let mut message = Outgoing::default();
+        let products = Self::start(ring, values, bits, &mut message)?;
+        let reply = exchange(channel, label, message, expected)?;
+        products.finish(&mut Incoming::new(label, &reply))
+    }
+
+    /// Step 1, written at the end of a message.
+    pub fn start(
+        ring: Ring,
+        (values, sent): (Vec<u64>, SentWords),
+        (bits, received): (Vec<u8>, ReceivedWords),
+        message: &mut Outgoing,
+    ) -> Result<Self, ProtocolError> {
+        check_length("random OTs to send with", values.len(), sent.zero.len())?;
+        check_length("random OTs to receive with", bits.len(), received.words.len())?;
+        message.elements(ring, &corrections(ring, &values, &sent));
+        message.bits(&xor(&bits, &received.choices));
+        Ok(Self { ring, values, bits, sent, received })
+    }
+
+    /// Steps 2 and 3, read from the peer's message: the shares of `values` times the peer's bits, then those of `bits` times
+    /// the peer's values.
+    pub fn finish(self, reply: &mut Incoming<'_>) -> Result<(Vec<u64>, Vec<u64>), ProtocolError> {
+        let their_corrections = reply.elements(self.ring, self.bits.len())?;
+        let their_flips = reply.bits(self.values.len())?;
+        Ok((
+            sender_shares(self.ring, &self.values, &self.sent, &their_flips),
+            receiver_shares(self.ring, &self.bits, &self.received, &their_corrections),
+        ))
+    }
 }
 
 /// Bytes of the message of a party that is sender of `sends` products and receiver of `receives`.

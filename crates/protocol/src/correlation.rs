@@ -66,6 +66,14 @@ pub(crate) struct SquarePairs {
     pub(crate) square: Vec<u64>,
 }
 
+/// This party's random factor and its share of the product with the other's.
+#[derive(Debug, Default)]
+pub(crate) struct CrossPairs {
+    /// Signed integers as words.
+    pub(crate) factor: Vec<u64>,
+    pub(crate) share: Vec<u64>,
+}
+
 /// Shares of random a and b and of a * b: elements, or row-major matrices one after another.
 #[derive(Debug, Default)]
 pub(crate) struct Triples {

@@ -75,7 +75,7 @@ fn one(channel: &mut Channel, which: u8, ring: Ring, count: usize) -> Result<(),
             let step = LessThan { ring, thresholds: vec![-1, 0, 5, 7, 9], count };
             run(channel, &step, |s, c| s.run(c, &x).map(|_| x.clone()))
         }
-        6 => run(channel, &Max { ring, rows: 1, cols: count }, |s, c| s.run(c, &x)),
+        6 => run(channel, &Max::new(ring, 1, count), |s, c| s.run(c, &x)),
         7 => {
             let step = MatMul { ring, batch: 2, rows: 1, inner: 1, cols: count };
             run(channel, &step, |s, c| s.run(c, &[1, 2], &[x.clone(), x.clone()].concat()))

@@ -1,6 +1,6 @@
-//! Square pairs and product triples from COTs.
+//! Square pairs, cross pairs and product triples from COTs.
 
-use crate::correlation::{SquarePairs, Triples};
+use crate::correlation::{CrossPairs, SquarePairs, Triples};
 use crate::cots::CotBatch;
 use crate::halves::Halves;
 use crate::wire::{Incoming, Outgoing};
@@ -9,16 +9,18 @@ use degreespar_link::Party;
 use degreespar_ot::Prg;
 use degreespar_ring::Ring;
 
-/// F_pairs: shares of random a and a^2; F_triples: shares of random a, b and ab, all mod 2^b. Nobody learns anything new.
+/// F_pairs: shares of random a and a^2; F_triples: shares of random a, b and ab, all mod 2^b; F_cross-pairs: random integers
+/// s and r of b bits at one party each, and shares of s * r mod 2^w. Nobody learns anything new.
 /// One flip for all batches of a preparation; about b^2 / 2 bits for a square, b^2 for a product (Gilboa, CRYPTO 1999;
 /// the receiver's factor is its OTs' random choices, so it sends nothing).
 ///
-/// F_cross: the sender's v times the receiver's random u mod 2^w, from w random OTs (r0, r1; r_u):
+/// F_cross: the sender's v times the receiver's random u mod 2^w, from an OT (r0, r1; r_u) for each bit of u (a signed u's
+/// highest counts negative):
 /// 1. Sender, for bit i: d_i = v - (r1 - r0) mod 2^(w-i); its share is - sum 2^i r0.
 /// 2. Receiver: its share is sum 2^i (r_u + u_i * d_i), which is sum 2^i (r0 + u_i * v).
 ///
 /// A square needs 2 * a_0 * a_1, so one cross product mod 2^(b-1) (halves swap roles); a product a_0 * b_1 and
-/// a_1 * b_0, one in each direction.
+/// a_1 * b_0, one in each direction; a cross pair itself, mod 2^w (halves swap roles).
 pub(crate) struct Gilboa {
     party: Party,
     batches: Vec<Pending>,
@@ -36,6 +38,7 @@ struct Pending {
 /// A finished batch.
 pub(crate) enum Made {
     Squares(SquarePairs),
+    Crosses(CrossPairs),
     Triples(Triples),
 }
 
@@ -50,7 +53,8 @@ impl Gilboa {
         let (mut message, mut batches) = (Outgoing::default(), Vec::new());
         for need in needs {
             let Some(cross) = Cross::of(need) else { continue };
-            let values = prg.words(cross.sent_by(party), cross.ring.mask());
+            let mut values = prg.words(cross.sent_by(party), cross.ring.mask());
+            cross.sign(&mut values);
             let shares = cross.send(cots, &values, &mut message)?;
             batches.push(Pending { need: *need, values, shares });
         }
@@ -90,6 +94,9 @@ impl Pending {
         let (factors, shares) = cross.receive(cots, cross.sent_by(party.peer()), message)?;
         match self.need {
             Need::Triples { ring, .. } => Ok(Made::Triples(self.triples(ring, factors, &shares))),
+            Need::CrossPairs { product, .. } => {
+                Ok(Made::Crosses(self.crosses(party, product, factors, shares)))
+            }
             _ => Ok(Made::Squares(self.squares(party, &cross, (factors, shares), prg))),
         }
     }
@@ -100,6 +107,20 @@ impl Pending {
         let own = a.iter().zip(&self.values).map(|(a, b)| a.wrapping_mul(*b));
         let product = own.zip(sums).map(|(own, sum)| ring.reduce(own.wrapping_add(sum))).collect();
         Triples { a, b: self.values, product }
+    }
+
+    fn crosses(
+        self,
+        party: Party,
+        ring: Ring,
+        factors: Vec<u64>,
+        received: Vec<u64>,
+    ) -> CrossPairs {
+        let halves = Halves::of(self.values.len() + factors.len());
+        let factor = halves.join(party, self.values, factors);
+        let mut share = halves.join(party, self.shares, received);
+        share.iter_mut().for_each(|word| *word = ring.reduce(*word));
+        CrossPairs { factor, share }
     }
 
     /// a^2 = a_p^2 + 2 * (share of the cross product) + the same at the peer.
@@ -124,12 +145,21 @@ impl Pending {
     }
 }
 
+/// The cross products of which halves have the server and the client as sender.
+fn in_halves(count: usize) -> [usize; 2] {
+    [Party::Server, Party::Client].map(|party| Halves::of(count).sent_by(party))
+}
+
 /// The cross products of one batch.
 struct Cross {
     /// Where the factors live.
     ring: Ring,
-    /// Width w of the product.
+    /// Bits of the receiver's factor.
     bits: u32,
+    /// Width w of the product.
+    width: u32,
+    /// Whether factors count as signed integers.
+    signed: bool,
     /// How many have the server as sender, and the client.
     counts: [usize; 2],
 }
@@ -138,12 +168,16 @@ impl Cross {
     fn of(need: &Need) -> Option<Self> {
         match *need {
             Need::SquarePairs { ring, count } => {
-                let halves = Halves::of(count);
-                let counts = [Party::Server, Party::Client].map(|party| halves.sent_by(party));
-                Some(Self { ring, bits: ring.bits() - 1, counts })
+                let (bits, counts) = (ring.bits() - 1, in_halves(count));
+                Some(Self { ring, bits, width: bits, signed: false, counts })
+            }
+            Need::CrossPairs { factor, product, count } => {
+                let (bits, counts) = (factor.bits(), in_halves(count));
+                Some(Self { ring: factor, bits, width: product.bits(), signed: true, counts })
             }
             Need::Triples { ring, count } => {
-                Some(Self { ring, bits: ring.bits(), counts: [count; 2] })
+                let (bits, counts) = (ring.bits(), [count; 2]);
+                Some(Self { ring, bits, width: bits, signed: false, counts })
             }
             _ => None,
         }
@@ -163,12 +197,13 @@ impl Cross {
         let mut shares = vec![0u64; values.len()];
         let mut corrections = vec![0u64; values.len()];
         for i in 0..self.bits {
+            let weight = self.weight(i);
             cots.send(values.len(), |start, zero, one| {
                 let own = values[start..].iter().zip(&mut shares[start..]);
                 let outputs = own.zip(&mut corrections[start..]);
                 for (((&value, share), d), (&r0, &r1)) in outputs.zip(zero.iter().zip(one)) {
                     *d = value.wrapping_sub(r1 as u64).wrapping_add(r0 as u64);
-                    *share = share.wrapping_sub((r0 as u64) << i);
+                    *share = share.wrapping_sub((r0 as u64).wrapping_mul(weight));
                 }
             })?;
             message.elements(self.bit_ring(i)?, &corrections);
@@ -185,6 +220,7 @@ impl Cross {
     ) -> Result<(Vec<u64>, Vec<u64>), ProtocolError> {
         let (mut factors, mut shares) = (vec![0u64; count], vec![0u64; count]);
         for i in 0..self.bits {
+            let weight = self.weight(i);
             let corrections = message.elements(self.bit_ring(i)?, count)?;
             cots.receive(count, |start, choices, chosen| {
                 let outputs = factors[start..].iter_mut().zip(&mut shares[start..]);
@@ -193,19 +229,33 @@ impl Cross {
                     let u = u64::from(u);
                     let sum = (word as u64).wrapping_add(d & u.wrapping_neg());
                     *factor |= u << i;
-                    *share = share.wrapping_add(sum << i);
+                    *share = share.wrapping_add(sum.wrapping_mul(weight));
                 }
             })?;
         }
+        self.sign(&mut factors);
         Ok((factors, shares))
+    }
+
+    /// Factors as signed integers, where they count as such.
+    fn sign(&self, factors: &mut [u64]) {
+        if self.signed {
+            factors.iter_mut().for_each(|factor| *factor = self.ring.decode(*factor) as u64);
+        }
+    }
+
+    /// What bit i of a receiver's factor counts.
+    fn weight(&self, i: u32) -> u64 {
+        let weight = 1u64 << i;
+        if self.signed && i + 1 == self.bits { weight.wrapping_neg() } else { weight }
     }
 
     /// What bit i of a factor is multiplied in.
     fn bit_ring(&self, i: u32) -> Result<Ring, ProtocolError> {
-        Ok(Ring::new(self.bits - i)?)
+        Ok(Ring::new(self.width - i)?)
     }
 
     fn bytes(&self, count: usize) -> usize {
-        (1..=self.bits as usize).map(|width| (count * width).div_ceil(8)).sum()
+        (0..self.bits).map(|i| (count * (self.width - i) as usize).div_ceil(8)).sum()
     }
 }

@@ -105,20 +105,23 @@ impl HiddenProducts for ClearProducts {
         vectors: &[&[u64]],
         prg: &mut Prg,
     ) -> Result<(Vec<u8>, Vec<u64>), ProtocolError> {
-        let ring = shape.ring();
+        let (ring, result) = (shape.ring(), shape.result());
         let theirs = content(ring, request, shape.terms() * shape.count())?;
         let mut sums = vec![0; shape.count()];
         for (theirs, own) in theirs.chunks_exact(shape.count()).zip(vectors) {
-            let products = theirs.iter().zip(*own).map(|(&a, &b)| ring.mul(a, b));
-            sums.iter_mut().zip(products).for_each(|(sum, product)| *sum = ring.add(*sum, product));
+            let entry = |word: u64| ring.decode(ring.reduce(word)) as u64;
+            let products = theirs.iter().zip(*own).map(|(&a, &b)| entry(a).wrapping_mul(entry(b)));
+            sums.iter_mut()
+                .zip(products)
+                .for_each(|(sum, product)| *sum = result.add(*sum, product));
         }
-        let share = prg.words(sums.len(), ring.mask());
-        let reply = crate::local::subtract(ring, &sums, &share);
-        Ok((padded(pack(ring, &reply), shape.reply_bytes()), share))
+        let share = prg.words(sums.len(), result.mask());
+        let reply = crate::local::subtract(result, &sums, &share);
+        Ok((padded(pack(result, &reply), shape.reply_bytes()), share))
     }
 
     fn finish_slots(&mut self, shape: &SlotShape, reply: &[u8]) -> Result<Vec<u64>, ProtocolError> {
-        content(shape.ring(), reply, shape.count())
+        content(shape.result(), reply, shape.count())
     }
 }
 

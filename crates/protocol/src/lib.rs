@@ -6,6 +6,7 @@
 //! Values x are shared as x = x_0 + x_1 mod 2^b (server's and client's share), bits by xor, one byte each. "Bounded"
 //! values obey the headroom rule |x| < 2^(b-2). All correlations are made beforehand by [`prepare()`].
 
+mod and;
 mod bit_product;
 mod bits;
 mod compare;
@@ -14,6 +15,8 @@ mod convert;
 mod correlation;
 mod cots;
 mod error;
+mod extend_all;
+mod extend_square;
 mod forecast;
 #[cfg(feature = "fuzzing")]
 pub mod fuzzing;
@@ -32,6 +35,7 @@ mod mux;
 mod mux_rows;
 mod need;
 mod pairs;
+mod piecewise;
 mod pipeline;
 mod plan;
 mod prepare;
@@ -55,6 +59,8 @@ pub use compare::LessThan;
 pub use context::Context;
 pub use cots::{CotSource, OtSupply};
 pub use error::ProtocolError;
+pub use extend_all::ExtendAll;
+pub use extend_square::ExtendSquare;
 pub use forecast::{Declared, Forecast, Stage};
 pub use hidden::{HiddenProducts, LatticeProducts};
 pub use inverse::{AffineGuess, Inverse};
@@ -65,6 +71,7 @@ pub use max::Max;
 pub use mux::Mux;
 pub use mux_rows::MuxRows;
 pub use need::{CotCount, Need};
+pub use piecewise::{Piecewise, Quadratic};
 pub use plan::{Plan, Primitive};
 pub use prepare::{cot_count, prepare, prepare_schedule};
 pub use preparer::{PrepareCost, Prepared, Preparer};

@@ -1,6 +1,6 @@
 //! The multiplexer.
 
-use crate::bit_product::{bit_products, message_bytes};
+use crate::bit_product::{BitProducts, message_bytes};
 use crate::context::ot_needs;
 use crate::error::check_length;
 use crate::{Context, Need, Primitive, ProtocolError};
@@ -14,7 +14,7 @@ const LABEL: &str = "mux";
 ///
 /// With bit = m_0 xor m_1 and x = x_0 + x_1, party p's own part is
 /// bit * x_p = m_p * x_p + m_q * (1 - 2 m_p) x_p, where q is the peer:
-/// 1. Each party is sender with (1 - 2 m_p) x_p and receiver with m_p (see `bit_products`).
+/// 1. Each party is sender with (1 - 2 m_p) x_p and receiver with m_p (see [`BitProducts`]).
 /// 2. It adds m_p * x_p.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Mux {
@@ -47,9 +47,9 @@ impl Mux {
         check_length("the values of a multiplexer", self.count, x.len())?;
         let (sent, received) = context.take_ots(self.count, self.count)?;
         let signed: Vec<u64> = bits.iter().zip(x).map(|(&m, &x)| self.signed(m, x)).collect();
-        let channel = &mut *context.channel;
+        let (values, choices) = ((signed, sent), (bits.to_vec(), received));
         let (mine, theirs) =
-            bit_products(channel, LABEL, self.ring, (&signed, sent), (bits, received))?; // step 1
+            BitProducts::exchanged(context.channel, LABEL, self.ring, values, choices)?; // step 1
         let parts = bits.iter().zip(x).zip(mine.iter().zip(&theirs));
         let add = |((&m, &x), (&mine, &theirs)): ((&u8, &u64), (&u64, &u64))| {
             let own = x & u64::from(m).wrapping_neg(); // step 2

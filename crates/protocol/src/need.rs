@@ -49,6 +49,15 @@ pub enum Need {
         /// How many.
         count: usize,
     },
+    /// The server's random s and the client's random r, integers in [-2^(b-1), 2^(b-1)), with shared s * r.
+    CrossPairs {
+        /// b bits: what the factors are modulo.
+        factor: Ring,
+        /// Where the shares live.
+        product: Ring,
+        /// How many.
+        count: usize,
+    },
     /// Shared a and b with shared a * b.
     Triples {
         /// Where they live.
@@ -111,6 +120,12 @@ impl CotCount {
         }
     }
 
+    /// `each` for every one of `count` elements whose halves swap roles.
+    fn in_halves(count: usize, each: u32) -> Self {
+        let sent_by = |party| Halves::of(count).sent_by(party) * each as usize;
+        Self { server_sends: sent_by(Party::Server), client_sends: sent_by(Party::Client) }
+    }
+
     fn both_ways(count: usize) -> Self {
         Self { server_sends: count, client_sends: count }
     }
@@ -128,9 +143,9 @@ impl Need {
     /// Most thresholds of one [`Need::Leaves`]: a 128-bit hash holds eight 16-bit lanes, two per threshold.
     pub const LEAF_THRESHOLDS: usize = 4;
 
-    /// Whether it is one of pairs or triples, which have two ways to be made.
+    /// Whether it is one of pairs, cross pairs or triples, which have two ways to be made.
     pub(crate) fn is_pairs(&self) -> bool {
-        matches!(self, Self::SquarePairs { .. } | Self::Triples { .. })
+        matches!(self, Self::SquarePairs { .. } | Self::CrossPairs { .. } | Self::Triples { .. })
     }
 
     /// The COTs that it is made of; of pairs and triples: unless ciphertexts make it.
@@ -143,13 +158,8 @@ impl Need {
                 CotCount::one_way(sender, value_bits as usize * count)
             }
             Self::AndPairs { batches, count } => CotCount::both_ways(batches * count),
-            Self::SquarePairs { ring, count } => {
-                let (halves, each) = (Halves::of(count), ring.bits() as usize - 1);
-                CotCount {
-                    server_sends: halves.sent_by(Party::Server) * each,
-                    client_sends: halves.sent_by(Party::Client) * each,
-                }
-            }
+            Self::SquarePairs { ring, count } => CotCount::in_halves(count, ring.bits() - 1),
+            Self::CrossPairs { factor, count, .. } => CotCount::in_halves(count, factor.bits()),
             Self::Triples { ring, count } => CotCount::both_ways(ring.bits() as usize * count),
             Self::Linear { .. } | Self::MatrixTriple { .. } => CotCount::default(),
         }
@@ -163,6 +173,7 @@ impl Need {
             Self::Leaves { .. } => "comparison leaf batch",
             Self::AndPairs { .. } => "AND pair batch",
             Self::SquarePairs { .. } => "square pair batch",
+            Self::CrossPairs { .. } => "cross pair batch",
             Self::Triples { .. } => "product triple batch",
             Self::Linear { .. } => "linear correlation",
             Self::MatrixTriple { .. } => "matrix triple",

@@ -1,6 +1,6 @@
-//! Square pairs and product triples from element-wise products on ciphertexts, many at once.
+//! Square pairs, cross pairs and product triples from element-wise products on ciphertexts, many at once.
 
-use crate::correlation::{SquarePairs, Triples};
+use crate::correlation::{CrossPairs, SquarePairs, Triples};
 use crate::gilboa::{self, Made};
 use crate::hidden::HiddenProducts;
 use crate::{Need, ProtocolError};
@@ -18,7 +18,12 @@ const REPLY: &str = "pairs.reply";
 const BYTES_PER_NS: f64 = 0.05;
 /// Both parties' work for one product of slots, and for one random OT with its conversion (`bench engine`).
 const SLOT_NS: [f64; 2] = [590.0, 740.0];
-const OT_NS: f64 = 45.0;
+pub(crate) const OT_NS: f64 = 45.0;
+
+/// What the work of so many nanoseconds is worth on the line.
+pub(crate) fn bytes_for(ns: f64) -> f64 {
+    ns * BYTES_PER_NS
+}
 
 /// Which needs of a window are made of ciphertexts, in which batches, and which of OTs.
 ///
@@ -43,7 +48,7 @@ impl PairPlan {
         let mut plan = Self::default();
         for (place, need) in needs.iter().enumerate() {
             let Some(cross) = Cross::of(need) else { continue };
-            match SlotShape::new(cross.count, cross.terms, cross.ring) {
+            match SlotShape::of_integers(cross.count, cross.terms, cross.ring, cross.result) {
                 Ok(shape) => plan.join(shape, place),
                 Err(_) => plan.by_ot.push(place),
             }
@@ -63,8 +68,9 @@ impl PairPlan {
         };
         if let Some(batch) = self.batches.iter_mut().find(like) {
             let ring = batch.shape.ring().max(shape.ring());
+            let result = batch.shape.result().max(shape.result());
             let count = batch.shape.count() + shape.count();
-            if let Ok(joined) = SlotShape::new(count, shape.terms(), ring) {
+            if let Ok(joined) = SlotShape::of_integers(count, shape.terms(), ring, result) {
                 batch.shape = joined;
                 batch.members.push(place);
                 return;
@@ -114,7 +120,7 @@ impl Batch {
     fn price(&self) -> f64 {
         let bytes = self.shape.request_bytes() + self.shape.reply_bytes();
         let slots = self.shape.count().next_multiple_of(SlotShape::SLOTS);
-        bytes as f64 + slots as f64 * SLOT_NS[self.shape.terms() - 1] * BYTES_PER_NS
+        bytes as f64 + slots as f64 * bytes_for(SLOT_NS[self.shape.terms() - 1])
     }
 
     fn price_by_ot(&self, needs: &[Need]) -> f64 {
@@ -124,7 +130,7 @@ impl Batch {
             let ots = (ots.server_sends + ots.client_sends) as f64;
             let bytes = [Party::Server, Party::Client]
                 .map(|sender| gilboa::Gilboa::message_bytes(&[*need], sender));
-            (bytes[0] + bytes[1]) as f64 + ots * OT_NS * BYTES_PER_NS
+            (bytes[0] + bytes[1]) as f64 + ots * bytes_for(OT_NS)
         };
         self.members.iter().map(price).sum()
     }
@@ -135,6 +141,7 @@ struct Cross {
     count: usize,
     terms: usize,
     ring: Ring,
+    result: Ring,
 }
 
 impl Cross {
@@ -143,19 +150,22 @@ impl Cross {
         match *need {
             Need::SquarePairs { ring, count } => {
                 let ring = Ring::new(ring.bits() - 1).unwrap_or(ring);
-                Some(Self { count, terms: 1, ring })
+                Some(Self { count, terms: 1, ring, result: ring })
             }
-            Need::Triples { ring, count } => Some(Self { count, terms: 2, ring }),
+            Need::CrossPairs { factor, product, count } => {
+                Some(Self { count, terms: 1, ring: factor, result: product })
+            }
+            Need::Triples { ring, count } => Some(Self { count, terms: 2, ring, result: ring }),
             _ => None,
         }
     }
 }
 
-/// F_pairs and F_triples (see [`crate::gilboa`]), the cross products on ciphertexts (`degreespar_lattice::SlotShape`).
+/// F_pairs, F_cross-pairs and F_triples (see [`crate::gilboa`]), the cross products on ciphertexts (`degreespar_lattice::SlotShape`).
 ///
 /// 1. Both draw their a (and b). The client sends a_1 (and b_1) of every batch, encrypted.
 /// 2. The server answers with a_0 * a_1, or b_0 * a_1 + a_0 * b_1, masked; it holds the masks.
-/// 3. Local: a^2 = a_p^2 + 2 * share and a * b = a_p * b_p + share, summed over both parties.
+/// 3. Local: a cross pair is done; a^2 = a_p^2 + 2 * share and a * b = a_p * b_p + share, summed over both parties.
 pub(crate) struct PairWork {
     party: Party,
     batches: Vec<Drawn>,
@@ -228,6 +238,10 @@ impl Drawn {
         for &place in &batch.members {
             match needs[place] {
                 Need::SquarePairs { ring, count } => a.extend(prg.words(count, ring.mask())),
+                Need::CrossPairs { factor, count, .. } => {
+                    let words = prg.words(count, factor.mask());
+                    a.extend(words.into_iter().map(|word| factor.decode(word) as u64));
+                }
                 Need::Triples { ring, count } => {
                     a.extend(prg.words(count, ring.mask()));
                     b.extend(prg.words(count, ring.mask()));
@@ -266,6 +280,10 @@ impl Drawn {
             let own = a.iter().zip(&b).zip(share);
             let product = own.map(|((&a, &b), &s)| ring.reduce(a.wrapping_mul(b).wrapping_add(s)));
             return Made::Triples(Triples { product: product.collect(), a, b });
+        }
+        if let Need::CrossPairs { product, .. } = *need {
+            let share = share.iter().map(|&word| product.reduce(word)).collect();
+            return Made::Crosses(CrossPairs { factor: a, share });
         }
         let mask = if let Need::SquarePairs { ring, .. } = *need { ring.mask() } else { u64::MAX };
         let square = |(&a, &share): (&u64, &u64)| {

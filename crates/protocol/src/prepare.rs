@@ -162,6 +162,7 @@ fn put_made(needs: &[Need], mut made: Vec<(usize, Made)>, store: &mut Store) {
     for (place, made) in made {
         match made {
             Made::Squares(pairs) => store.put_square_pairs(needs[place], pairs),
+            Made::Crosses(pairs) => store.put_cross_pairs(needs[place], pairs),
             Made::Triples(triples) => store.put_triples(needs[place], triples),
         }
     }

@@ -1,10 +1,11 @@
 //! Changing the ring and the scale of bounded values; extension and truncation are its two plain cases.
 
-use crate::bit_product::{bit_products, message_bytes};
+use crate::bit_product::{BitProducts, message_bytes};
 use crate::context::ot_needs;
 use crate::error::check_length;
 use crate::halves::Halves;
 use crate::local::{add_public, drop_low, narrow, shift_down};
+use crate::wire::{Incoming, Outgoing, exchange, exchange_step};
 use crate::{Context, Need, Primitive, ProtocolError};
 use degreespar_link::{Party, Schedule};
 use degreespar_ring::Ring;
@@ -18,7 +19,7 @@ const LABEL: &str = "rescale";
 ///
 /// 1. Local: the server adds 2^(b-2), so 0 < x < 2^(b-1): the top bit of x is 0, hence the shares wrap around 2^b
 ///    exactly if one of their top bits m_0, m_1 is 1.
-/// 2. wrap = m_s + (1 - m_s) * m_r for sender s and receiver r: the product comes from `bit_products`.
+/// 2. wrap = m_s + (1 - m_s) * m_r for sender s and receiver r: the product comes from [`BitProducts`].
 /// 3. Local: shift the shares down (server floors, client ceils), subtract wrap * 2^(b-drop) and, at the server,
 ///    2^(b-2-drop).
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -41,47 +42,66 @@ impl Primitive for Rescale {
     }
 
     fn schedule(&self) -> Schedule {
-        let Some(gained) = self.gained() else { return Schedule::default() };
-        let halves = Halves::of(self.count);
-        let (server, client) = (halves.sent_by(Party::Server), halves.sent_by(Party::Client));
-        let to_client = message_bytes(gained, server, client);
-        crate::wire::exchange_step(LABEL, to_client, message_bytes(gained, client, server))
+        exchange_step(LABEL, self.bytes_from(Party::Server), self.bytes_from(Party::Client))
     }
+}
+
+/// A rescale whose message is written and whose peer's is awaited.
+pub(crate) struct Pending {
+    step: Rescale,
+    /// x + 2^(b-2)
+    shifted: Vec<u64>,
+    products: BitProducts,
 }
 
 impl Rescale {
     /// Runs one party.
     pub fn run(&self, context: &mut Context<'_>, x: &[u64]) -> Result<Vec<u64>, ProtocolError> {
-        check_length("the values to rescale", self.count, x.len())?;
-        self.check()?;
-        let party = context.party();
-        let Some(gained) = self.gained() else {
-            return Ok(narrow(self.to, &drop_low(party, self.from, x, self.drop_bits)));
+        let mut message = Outgoing::default();
+        let Some(pending) = self.start(context, x, &mut message)? else {
+            return Ok(self.locally(context.party(), x));
         };
-        let shifted = add_public(party, self.from, x, 1 << (self.from.bits() - 2)); // step 1
-        let wraps = self.wraps(context, gained, &shifted)?; // step 2
-        Ok(shifted.iter().zip(&wraps).map(|(&x, &wrap)| self.settle(party, x, wrap)).collect())
+        let expected = self.bytes_from(context.party().peer());
+        let reply = exchange(context.channel, LABEL, message, expected)?;
+        pending.finish(context.party(), &mut Incoming::new(LABEL, &reply))
     }
 
-    /// Step 2.
-    fn wraps(
+    /// Steps 1 and 2 up to the own message, written at the end of another; `None` if nothing has to be sent.
+    pub(crate) fn start(
         &self,
         context: &mut Context<'_>,
-        gained: Ring,
-        shifted: &[u64],
-    ) -> Result<Vec<u64>, ProtocolError> {
+        x: &[u64],
+        message: &mut Outgoing,
+    ) -> Result<Option<Pending>, ProtocolError> {
+        check_length("the values to rescale", self.count, x.len())?;
+        self.check()?;
+        let Some(gained) = self.gained() else { return Ok(None) };
         let (party, halves) = (context.party(), Halves::of(self.count));
+        let shifted = add_public(party, self.from, x, 1 << (self.from.bits() - 2)); // step 1
         let (server, client) = (halves.sent_by(Party::Server), halves.sent_by(Party::Client));
         let (sent, received) = context.take_ots(server, client)?;
-        let top_bits: Vec<u64> = shifted.iter().map(|x| x >> (self.from.bits() - 1)).collect();
+        let top_bits: Vec<u64> = shifted.iter().map(|&x| self.top_bit(x)).collect();
         let (as_sender, as_receiver) = halves.split(party, &top_bits);
-        let values: Vec<u64> = as_sender.iter().map(|m| 1 - m).collect();
-        let bits: Vec<u8> = as_receiver.iter().map(|&m| m as u8).collect();
-        let channel = &mut *context.channel;
-        let (mut products, theirs) =
-            bit_products(channel, LABEL, gained, (&values, sent), (&bits, received))?;
-        products.iter_mut().zip(as_sender).for_each(|(w, &m)| *w = gained.add(*w, m));
-        Ok(halves.join(party, products, theirs))
+        let values = as_sender.iter().map(|m| 1 - m).collect();
+        let bits = as_receiver.iter().map(|&m| m as u8).collect();
+        let products = BitProducts::start(gained, (values, sent), (bits, received), message)?;
+        Ok(Some(Pending { step: self.clone(), shifted, products }))
+    }
+
+    /// The whole step where nothing is sent.
+    pub(crate) fn locally(&self, party: Party, x: &[u64]) -> Vec<u64> {
+        narrow(self.to, &drop_low(party, self.from, x, self.drop_bits))
+    }
+
+    /// Bytes of the message of `party`.
+    pub(crate) fn bytes_from(&self, party: Party) -> usize {
+        let halves = Halves::of(self.count);
+        let (sends, receives) = (halves.sent_by(party), halves.sent_by(party.peer()));
+        self.gained().map_or(0, |gained| message_bytes(gained, sends, receives))
+    }
+
+    fn top_bit(&self, x: u64) -> u64 {
+        x >> (self.from.bits() - 1)
     }
 
     /// Step 3.
@@ -106,6 +126,23 @@ impl Rescale {
             return Err(ProtocolError::Unsupported(why));
         }
         Ok(())
+    }
+}
+
+impl Pending {
+    /// The rest of step 2, and step 3.
+    pub(crate) fn finish(
+        self,
+        party: Party,
+        reply: &mut Incoming<'_>,
+    ) -> Result<Vec<u64>, ProtocolError> {
+        let Self { step, shifted, products } = self;
+        let (mut wraps, theirs) = products.finish(reply)?;
+        let halves = Halves::of(step.count);
+        let (as_sender, _) = halves.split(party, &shifted);
+        wraps.iter_mut().zip(as_sender).for_each(|(wrap, &x)| *wrap += step.top_bit(x));
+        let wraps = halves.join(party, wraps, theirs);
+        Ok(shifted.iter().zip(&wraps).map(|(&x, &wrap)| step.settle(party, x, wrap)).collect())
     }
 }
 
@@ -137,7 +174,7 @@ impl Extend {
         self.rescale().run(context, x)
     }
 
-    fn rescale(&self) -> Rescale {
+    pub(crate) fn rescale(&self) -> Rescale {
         Rescale { from: self.from, drop_bits: 0, to: self.to, count: self.count }
     }
 }

@@ -1,6 +1,8 @@
 //! The correlations that are prepared and not yet used: first in, first out, for every kind.
 
-use crate::correlation::{AndPairs, Leaves, LinearPair, Ots, Seeds, SquarePairs, Triples};
+use crate::correlation::{
+    AndPairs, CrossPairs, Leaves, LinearPair, Ots, Seeds, SquarePairs, Triples,
+};
 use crate::{Need, ProtocolError};
 use std::collections::VecDeque;
 
@@ -12,6 +14,7 @@ pub struct Store {
     leaves: Queue<Leaves>,
     and_pairs: Queue<AndPairs>,
     square_pairs: Queue<SquarePairs>,
+    cross_pairs: Queue<CrossPairs>,
     triples: Queue<Triples>,
     linear: Queue<LinearPair>,
     matrix_triples: Queue<Triples>,
@@ -79,6 +82,7 @@ kinds! {
     leaves: Leaves, put_leaves, take_leaves;
     and_pairs: AndPairs, put_and_pairs, take_and_pairs;
     square_pairs: SquarePairs, put_square_pairs, take_square_pairs;
+    cross_pairs: CrossPairs, put_cross_pairs, take_cross_pairs;
     triples: Triples, put_triples, take_triples;
     linear: LinearPair, put_linear, take_linear;
     matrix_triples: Triples, put_matrix_triples, take_matrix_triples;

@@ -1,6 +1,6 @@
 //! From shared bits to shared numbers.
 
-use crate::bit_product::bit_products;
+use crate::bit_product::BitProducts;
 use crate::context::ot_needs;
 use crate::error::check_length;
 use crate::halves::Halves;
@@ -15,7 +15,7 @@ const LABEL: &str = "bit.arithmetic";
 /// b - 1 bits one way, one bit the other (CrypTFlow2, CCS 2020, section 4.1.1).
 ///
 /// bit = m_0 xor m_1 = m_0 + m_1 - 2 m_0 m_1, and the product counts modulo 2^(b-1) only:
-/// 1. Product: one party is sender with its bit, the other receiver with its own (see `bit_products`). The server sends
+/// 1. Product: one party is sender with its bit, the other receiver with its own (see [`BitProducts`]). The server sends
 ///    for the first half of the bits, the client for the second.
 /// 2. Local: the share is the own bit minus twice the own share of the product.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -55,9 +55,8 @@ impl ToArithmetic {
         let (sent, received) = context.take_ots(server, client)?;
         let (as_sender, as_receiver) = halves.split(party, bits);
         let values: Vec<u64> = as_sender.iter().copied().map(u64::from).collect();
-        let channel = &mut *context.channel;
-        let (mine, theirs) =
-            bit_products(channel, LABEL, ring, (&values, sent), (as_receiver, received))?; // step 1
+        let (values, choices) = ((values, sent), (as_receiver.to_vec(), received));
+        let (mine, theirs) = BitProducts::exchanged(context.channel, LABEL, ring, values, choices)?; // step 1
         let products = halves.join(party, mine, theirs);
         let share = |(&m, &t): (&u8, &u64)| {
             self.ring.reduce(u64::from(m).wrapping_sub(t.wrapping_mul(2))) // step 2

@@ -82,6 +82,7 @@ pub(crate) fn answer_work(needs: &[Need]) -> Work {
             }
             Need::AndPairs { batches, count } => add(&mut work, "and pair", batches * count),
             Need::SquarePairs { count, .. } => add(&mut work, "square", count),
+            Need::CrossPairs { count, .. } => add(&mut work, "cross pair", count),
             Need::Triples { count, .. } => add(&mut work, "triple", count),
             Need::Linear { rows, inner, cols, .. } => {
                 add(&mut work, "linear multiply-add", rows * inner * cols);

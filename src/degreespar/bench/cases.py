@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from degreespar._native import Plan, Session
-from degreespar.engine.backend import InverseSpec
+from degreespar.engine.backend import InverseSpec, PiecewiseSpec
 from degreespar.engine.ring import BitArray, Words, reduce
 
 SEED = 2026
@@ -89,6 +89,13 @@ def square(bits: int, n: int) -> Case:
                 lambda s, x: s.square(x, bits))  # fmt: skip
 
 
+def extend_square(bits: int, to_bits: int, n: int) -> Case:
+    """Squares in a wider ring."""
+    config: dict[str, object] = {"to_bits": to_bits}
+    return Case("extend_square", bits, n, config, lambda p: p.extend_square(bits, to_bits, False, n),
+                _words(bits, n), lambda s, x: s.extend_square(x, bits, to_bits, False))  # fmt: skip
+
+
 def product(bits: int, n: int) -> Case:
     """Products of two secrets."""
     return Case("product", bits, n, {}, lambda p: p.product(bits, n), _two_words(bits, (n,), (n,)),
@@ -112,6 +119,13 @@ def inverse(name: str, spec: InverseSpec, span: Sequence[float], n: int) -> Case
     """A reciprocal or a reciprocal root on the range that the spec was made for."""
     return Case(name, spec.work_bits, n, {"range": list(span)}, lambda p: p.inverse(spec, n),
                 _words(spec.input_bits, n), lambda s, x: s.inverse(x, spec))  # fmt: skip
+
+
+def piecewise(name: str, spec: PiecewiseSpec, span: Sequence[float], n: int) -> Case:
+    """A reciprocal or a reciprocal root as quadratic pieces."""
+    config: dict[str, object] = {"range": list(span), "pieces": len(spec.constants)}
+    return Case(name, spec.work_bits, n, config, lambda p: p.piecewise(spec, n),
+                _words(spec.input_bits, n), lambda s, x: s.piecewise(x, spec))  # fmt: skip
 
 
 def linear(bits: int, rows: int, inner: int, cols: int, number: int = 0) -> Case:

@@ -6,7 +6,7 @@ and small batches leave made COTs unused.
 
 from degreespar.bench import cases as made
 from degreespar.bench.cases import Case
-from degreespar.engine.inverse import inverse_spec
+from degreespar.engine.inverse import inverse_spec, piecewise_spec
 
 SMALL, MEDIUM, LARGE = 1_000, 30_000, 200_000
 FULL_SLOTS = 16_384
@@ -24,10 +24,12 @@ def price_cases() -> list[Case]:
 def _comparisons() -> list[Case]:
     edges = [-100, 0, 100]
     shares, roots = (0.5, 256.0), (2.0**-6, 2.0**4)
+    pieces = piecewise_spec(False, *shares, 1.0, 23, 13, 18)
     return [
         *(made.less_than(bits, [0], n) for bits in (12, 20) for n in (SMALL, MEDIUM, LARGE)),
         *(made.less_than(12, edges, n) for n in (MEDIUM, LARGE)),
         *(made.maximum(15, rows, cols) for rows, cols in ((10, 50), (600, 50), (500, 197))),
+        *([made.piecewise("piecewise", pieces, shares, 1200)] if pieces else []),
         made.inverse("reciprocal", inverse_spec(False, *shares, 23, 13, 18), shares, 1200),
         made.inverse("reciprocal_root", inverse_spec(True, *roots, 22, 16, 16), roots, 200),
     ]
@@ -47,9 +49,12 @@ def _choices() -> list[Case]:
 
 def _pairs() -> list[Case]:
     squares = [made.square(bits, n) for bits in (28, 37, 48) for n in (SMALL, FULL_SLOTS, 4 * FULL_SLOTS)]
-    products = [made.product(bits, n) for bits in (28, 37, 48) for n in (SMALL, FULL_SLOTS, 2 * FULL_SLOTS)]
+    products = [
+        made.product(bits, n) for bits in (16, 28, 37, 48) for n in (SMALL, FULL_SLOTS, 2 * FULL_SLOTS)
+    ]
+    wider = [made.extend_square(17, 33, n) for n in (SMALL, FULL_SLOTS, 4 * FULL_SLOTS)]
     by_ot = [made.square(12, MEDIUM), made.square(62, SMALL), made.product(62, SMALL)]
-    return [*squares, *products, *by_ot]
+    return [*squares, *wider, *products, *by_ot]
 
 
 def _linears() -> list[Case]:

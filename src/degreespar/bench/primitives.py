@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from degreespar._native import Connection, Session, memory_pair
 from degreespar.bench import cases as made
 from degreespar.bench.cases import Case
-from degreespar.engine.inverse import inverse_spec
+from degreespar.engine.inverse import inverse_spec, piecewise_spec
 from degreespar.party.native import native_errors
 from degreespar.party.report import Cost, read_meter
 
@@ -108,6 +108,7 @@ def _elementwise(n: int) -> list[Case]:
         made.mux_rows(24, max(1, n // 384), 384),
         made.arithmetic(9, n),
         made.square(37, n),
+        made.extend_square(17, 33, n),
         made.product(37, n),
         made.reveal(24, n),
     ]
@@ -116,7 +117,9 @@ def _elementwise(n: int) -> list[Case]:
 def _rowwise(n: int) -> list[Case]:
     rows, cols, few = max(1, n // 50), 50, max(1, n // 16)
     shares, roots = (0.5, 64.0), (2.0**-6, 2.0**6)
+    pieces = piecewise_spec(False, *shares, 1.0, 21, 13, 18)
     return [
+        *([made.piecewise("piecewise", pieces, shares, few)] if pieces else []),
         made.maximum(20, rows, cols),
         made.maximum(15, max(1, n // 197), 197),
         made.inverse("reciprocal", inverse_spec(False, *shares, 21, 13, 18), shares, few),

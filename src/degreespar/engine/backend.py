@@ -53,6 +53,31 @@ class InverseSpec:
     work_bits: int
 
 
+@dataclass(frozen=True)
+class PiecewiseSpec:
+    """Public parameters of a function that is a quadratic on each of several pieces.
+
+    Piece j holds for thresholds[j-1] <= x / 2^coarse_bits < thresholds[j], seen modulo 2^compare_bits and
+    off by less than one unit. Its value, modulo 2^work_bits, is constants[j] + slopes[j] x + curvatures[j]
+    x^2 over 2^cut_bits.
+    """
+
+    input_bits: int
+    coarse_bits: int
+    compare_bits: int
+    thresholds: tuple[int, ...]
+    constants: tuple[int, ...]
+    slopes: tuple[int, ...]
+    curvatures: tuple[int, ...]
+    work_bits: int
+    cut_bits: int
+
+    @property
+    def output_bits(self) -> int:
+        """Where the value lives."""
+        return self.work_bits - self.cut_bits
+
+
 class Backend(Protocol):
     """The ring-level verbs of one engine."""
 
@@ -83,8 +108,11 @@ class Backend(Protocol):
     def extend(self, x: Words, bits: int, to_bits: int) -> Words:
         """The same signed values in a wider ring (bounded)."""
 
+    def extend_all(self, parts: list[tuple[Words, int, int]]) -> list[Words]:
+        """`extend` of several (x, bits, to_bits), in one message."""
+
     def less_than(self, x: Words, bits: int, thresholds: tuple[int, ...]) -> list[BitArray]:
-        """One bit array [x < t] per threshold (bounded, thresholds too)."""
+        """One bit array [x < t] per threshold, for |x - t| < 2^(bits-1)."""
 
     def mux(self, bit: BitArray, x: Words, bits: int) -> Words:
         """bit * x, element by element."""
@@ -98,6 +126,9 @@ class Backend(Protocol):
     def square(self, x: Words, bits: int) -> Words:
         """x * x."""
 
+    def extend_square(self, x: Words, bits: int, to_bits: int, nonnegative: bool) -> Words:
+        """x * x in a wider ring (bounded, or 0 <= x < 2^(bits-1) if `nonnegative`)."""
+
     def product(self, x: Words, y: Words, bits: int) -> Words:
         """x * y, element by element."""
 
@@ -108,10 +139,13 @@ class Backend(Protocol):
         """Batched (batch, rows, inner) x (batch, inner, cols)."""
 
     def maximum(self, x: Words, bits: int) -> Words:
-        """The largest of each row of (rows, cols) (bounded)."""
+        """The largest of each row of (rows, cols), any two of which differ by less than 2^(bits-1)."""
 
     def inverse(self, x: Words, spec: InverseSpec) -> Words:
         """1/x or 1/sqrt(x) within the spec's range."""
+
+    def piecewise(self, x: Words, spec: PiecewiseSpec) -> Words:
+        """The spec's function of x (bounded)."""
 
     def reveal(self, x: Words, bits: int, because: str) -> Integers | None:
         """The signed integers, at the client; None elsewhere."""

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from degreespar.engine.backend import InverseSpec, PrivateMatrix, PrivateTensor
+from degreespar.engine.backend import InverseSpec, PiecewiseSpec, PrivateMatrix, PrivateTensor
 from degreespar.engine.ring import BitArray, Integers, Words, encode, exact_matmul, reduce, signed
 from degreespar.engine.saturation import Saturation
 
@@ -60,6 +60,9 @@ class ClearBackend:
     def extend(self, x: Words, bits: int, to_bits: int) -> Words:
         return encode(signed(x, bits), to_bits)
 
+    def extend_all(self, parts: list[tuple[Words, int, int]]) -> list[Words]:
+        return [self.extend(x, bits, to_bits) for x, bits, to_bits in parts]
+
     def less_than(self, x: Words, bits: int, thresholds: tuple[int, ...]) -> list[BitArray]:
         values = signed(x, bits)
         return [(values < threshold).astype(np.uint8) for threshold in thresholds]
@@ -75,6 +78,10 @@ class ClearBackend:
 
     def square(self, x: Words, bits: int) -> Words:
         return reduce(x * x, bits)
+
+    def extend_square(self, x: Words, bits: int, to_bits: int, nonnegative: bool) -> Words:
+        wide = x if nonnegative else encode(signed(x, bits), 64)
+        return reduce(wide * wide, to_bits)
 
     def product(self, x: Words, y: Words, bits: int) -> Words:
         return reduce(x * y, bits)
@@ -103,6 +110,17 @@ class ClearBackend:
                 t = self._shrink(wide * y, bits, spec.input_frac)
                 y = self._shrink(y * (np.uint64(2 * unit) - t), bits, spec.output_frac)
         return encode(signed(y, bits), spec.output_bits)
+
+    def piecewise(self, x: Words, spec: PiecewiseSpec) -> Words:
+        """The native steps, on plain integers."""
+        coarse = self.drop_low(x, spec.input_bits, spec.coarse_bits) if spec.coarse_bits else x
+        seen = signed(coarse, spec.input_bits - spec.coarse_bits)
+        piece = np.searchsorted(np.array(spec.thresholds, dtype=np.int64), seen, side="right")
+        wide = encode(signed(x, spec.input_bits), 64)
+        value = np.zeros(x.shape, dtype=np.uint64)
+        for factors in (spec.curvatures, spec.slopes, spec.constants):
+            value = reduce(value * wide + encode(np.array(factors, dtype=np.int64), 64)[piece], 64)
+        return self.drop_low(reduce(value, spec.work_bits), spec.work_bits, spec.cut_bits)
 
     def reveal(self, x: Words, bits: int, because: str) -> Integers | None:
         self.reveals.append(because)

@@ -2,13 +2,80 @@
 
 import math
 
-from degreespar.engine.backend import InverseSpec
+from degreespar.engine.backend import InverseSpec, PiecewiseSpec
 from degreespar.engine.ring import required_bits
+from degreespar.numerics.errors import NumericsError
+from degreespar.numerics.quadratic import QuadraticPieces, quadratic_pieces
 from degreespar.numerics.spline import GuessKind, affine_guess, newton_iterations
 
 GUESS_ERROR = 1 / 32
 """Relative error of the affine first guess: more pieces cost comparisons, fewer cost Newton rounds."""
 SLOPE_PRECISION_BITS = 14
+RELATIVE_ERROR = {"reciprocal": 2.0**-16, "reciprocal_root": 2.0**-14}
+"""Of the quadratic pieces."""
+VALUE_BITS = (16, 20, 24)
+"""Bits by which a piece is looked up, whole digits of a comparison: the fewest that tell the pieces apart."""
+BLUR_UNITS = 1.5
+"""A threshold is rounded, and a comparison looks at a rounded value."""
+WORD_BITS = 64
+
+
+def piecewise_spec(
+    root: bool, low: float, high: float, gain: float, input_bits: int, input_frac: int, output_frac: int
+) -> PiecewiseSpec | None:
+    """gain / x or gain / sqrt(x) for x in [low, high] as quadratics; None if 64 bits are too few.
+
+    Off by RELATIVE_ERROR, or by about two units of 2^-output_frac where that is more.
+    """
+    kind: GuessKind = "reciprocal_root" if root else "reciprocal"
+    reach = _exponent(high)
+    largest = _exponent(gain * (1 / math.sqrt(low) if root else 1 / low) * (1 + RELATIVE_ERROR[kind]))
+    # the curvature's rounding counts high^2-fold, and stays below half a unit
+    wanted = 2 * input_frac + max(output_frac + 1 + 2 * reach, 0)
+    fine = min(wanted, WORD_BITS - 2 - largest)
+    work_bits = fine + largest + 2
+    if fine < wanted - 2 or fine < output_frac or work_bits <= input_bits:
+        return None
+    for value_bits in VALUE_BITS:
+        coarse_frac = min(input_frac, value_bits - reach)
+        try:
+            pieces = quadratic_pieces(
+                kind, low, high, RELATIVE_ERROR[kind], 2.0 ** (1 - output_frac) / gain,
+                BLUR_UNITS * 2.0**-coarse_frac,
+            )  # fmt: skip
+        except NumericsError:
+            continue
+        if pieces.thresholds:
+            lookup = (input_frac - coarse_frac, min(value_bits + 1, input_bits - input_frac + coarse_frac))
+            fracs = (fine, fine - input_frac, fine - 2 * input_frac)
+            constants, slopes, curvatures = _scaled(pieces, gain, fracs)
+            thresholds = tuple(_units(value, coarse_frac) for value in pieces.thresholds)
+            cut_bits = fine - output_frac
+            return PiecewiseSpec(
+                input_bits, *lookup, thresholds, constants, slopes, curvatures, work_bits, cut_bits
+            )
+    return None
+
+
+def _scaled(pieces: QuadraticPieces, gain: float, fracs: tuple[int, int, int]) -> list[tuple[int, ...]]:
+    """Constants, slopes and curvatures as signed words."""
+    parts = (pieces.constants, pieces.slopes, pieces.curvatures)
+    return [
+        tuple(_word(_units(gain * value, frac)) for value in values)
+        for values, frac in zip(parts, fracs, strict=True)
+    ]
+
+
+def _word(value: int) -> int:
+    """The signed 64-bit word that is congruent to it."""
+    half = 1 << (WORD_BITS - 1)
+    return (value + half) % (2 * half) - half
+
+
+def _exponent(value: float) -> int:
+    """The least e with value <= 2^e; exact, as both parties must agree."""
+    mantissa, exponent = math.frexp(value)
+    return exponent - 1 if mantissa == 0.5 else exponent
 
 
 def inverse_spec(

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from degreespar.engine.backend import Backend, PrivateMatrix, PrivateTensor
-from degreespar.engine.inverse import inverse_spec
+from degreespar.engine.inverse import inverse_spec, piecewise_spec
 from degreespar.engine.layout import Index
 from degreespar.engine.ring import Integers, Words, reduce, required_bits
 from degreespar.engine.secret import Secret, SecretBits
@@ -100,6 +100,20 @@ class Ops:
         """x in the ring of exactly `bits`."""
         return self.at_most(self.at_least(x, bits), bits)
 
+    def at_all(self, parts: Sequence[tuple[Secret, int]]) -> list[Secret]:
+        """Each in the ring of exactly so many bits: the wider ones in one message."""
+        wider = [(x, bits) for x, bits in parts if x.bits < bits]
+        if len(wider) < 2:
+            return [self.at(x, bits) for x, bits in parts]
+        extended = self.backend.extend_all(
+            [(np.ascontiguousarray(x.payload), x.bits, bits) for x, bits in wider]
+        )
+        found = iter(extended)
+        return [
+            replace(x, payload=next(found), bits=bits) if x.bits < bits else self.at_most(x, bits)
+            for x, bits in parts
+        ]
+
     def rescale(self, x: Secret, frac_bits: int) -> Secret:
         """x in coarser units, off by less than one of them; free."""
         by = x.frac_bits - frac_bits
@@ -161,6 +175,12 @@ class Ops:
         np.cumsum(x.payload, axis=-1, out=total[..., 1:])
         return replace(x, payload=reduce(total, x.bits), bound=bound)
 
+    def less_mean(self, x: Secret, bound: float) -> Secret:
+        """width * x - sum(x) along the last axis: `width` times what x is above its mean."""
+        total: Words = x.payload.sum(axis=-1, dtype=np.uint64, keepdims=True)
+        scaled = x.payload * np.uint64(x.shape[-1]) - total
+        return replace(x, payload=reduce(scaled, x.bits), bound=bound)
+
     def weighted_sum(self, terms: Sequence[tuple[Secret, float]], factor_frac_bits: int,
                      constant: float, frac_bits: int, bound: float) -> Secret:  # fmt: skip
         """constant + the sum of public factors times secrets of one shape, rounded once at the end."""
@@ -169,9 +189,10 @@ class Ops:
         total = self.backend.constant(
             np.full(terms[0][0].shape, round(constant * 2.0**fine), dtype=np.int64), bits
         )
-        for x, factor in terms:
+        wide = self.at_all([(x, bits) for x, _ in terms])
+        for x, (_, factor) in zip(wide, terms, strict=True):
             units = round(factor * 2.0 ** (fine - x.frac_bits))
-            total = total + self.at(x, bits).payload * np.uint64(units & (2**64 - 1))
+            total = total + x.payload * np.uint64(units & (2**64 - 1))
         return self.rescale(Secret(reduce(total, bits), bits, fine, bound), frac_bits)
 
     # products ----------------------------------------------------------------------------------
@@ -188,7 +209,7 @@ class Ops:
         """Batched (..., rows, inner) x (..., inner, cols) of equal leading shape."""
         fine = x.frac_bits + y.frac_bits
         bits = required_bits(bound, fine)
-        left, right = self.at(x, bits).payload, self.at(y, bits).payload
+        left, right = (z.payload for z in self.at_all([(x, bits), (y, bits)]))
         payload = self.backend.matmul(
             np.ascontiguousarray(left.reshape(-1, *left.shape[-2:])),
             np.ascontiguousarray(right.reshape(-1, *right.shape[-2:])),
@@ -196,18 +217,23 @@ class Ops:
         ).reshape(*left.shape[:-1], right.shape[-1])
         return self.rescale(Secret(payload, bits, fine, bound), frac_bits)
 
-    def square(self, x: Secret, bound: float, frac_bits: int) -> Secret:
-        """x * x."""
+    def square(self, x: Secret, bound: float, frac_bits: int, nonnegative: bool = False) -> Secret:
+        """x * x. A `nonnegative` x is in [0, 2 * x.bound), and its square in [0, 2 * bound)."""
         fine = 2 * x.frac_bits
         bits = required_bits(bound, fine)
-        payload = self.backend.square(np.ascontiguousarray(self.at(x, bits).payload), bits)
+        x = self.at_most(x, required_bits(x.bound, x.frac_bits))
+        words = np.ascontiguousarray(x.payload)
+        if x.bits < bits:
+            payload = self.backend.extend_square(words, x.bits, bits, nonnegative)
+        else:
+            payload = self.backend.square(reduce(words, bits), bits)
         return self.rescale(Secret(payload, bits, fine, bound), frac_bits)
 
     def multiply(self, x: Secret, y: Secret, bound: float, frac_bits: int) -> Secret:
         """x * y, element by element, broadcasting (the smaller one is widened before it is repeated)."""
         fine = x.frac_bits + y.frac_bits
         bits = required_bits(bound, fine)
-        left, right = np.broadcast_arrays(self.at(x, bits).payload, self.at(y, bits).payload)
+        left, right = np.broadcast_arrays(*(z.payload for z in self.at_all([(x, bits), (y, bits)])))
         payload = self.backend.product(np.ascontiguousarray(left), np.ascontiguousarray(right), bits)
         return self.rescale(Secret(payload, bits, fine, bound), frac_bits)
 
@@ -216,9 +242,10 @@ class Ops:
     def less_than(self, x: Secret, thresholds: Sequence[float], frac_bits: int) -> list[SecretBits]:
         """[x < t] for public thresholds, x seen in units of 2^-frac_bits (edges move by one of them)."""
         coarse = self.rescale(x, min(frac_bits, x.frac_bits))
-        reach = max(x.bound, *(abs(t) for t in thresholds)) + 2.0**-coarse.frac_bits
-        coarse = self.at(replace(coarse, bound=reach), required_bits(reach, coarse.frac_bits))
         units = tuple(round(t * 2.0**coarse.frac_bits) for t in thresholds)
+        # rounding may add a unit; only differences need to fit
+        reach = math.ceil(x.bound * 2.0**coarse.frac_bits) + 1 + max(abs(unit) for unit in units)
+        coarse = self.at(coarse, max(reach.bit_length() + 1, 3))
         payload = np.ascontiguousarray(coarse.payload)
         return [SecretBits(bit) for bit in self.backend.less_than(payload, coarse.bits, units)]
 
@@ -250,6 +277,14 @@ class Ops:
         payload = self.backend.mux(bit.payload, np.ascontiguousarray(x.payload), x.bits)
         return replace(x, payload=payload)
 
+    def mask_all(self, x: Secret, bits: Sequence[SecretBits]) -> list[Secret]:
+        """bit * x for several bits, in one message."""
+        x = self.at_most(x, required_bits(x.bound, x.frac_bits))
+        choices = np.ascontiguousarray(np.stack([bit.payload for bit in bits]))
+        words = np.ascontiguousarray(np.stack([x.payload] * len(bits)))
+        payload = self.backend.mux(choices, words, x.bits)
+        return [replace(x, payload=part) for part in payload]
+
     def swap_rows(self, bit: SecretBits, x: Secret, y: Secret) -> tuple[Secret, Secret]:
         """(y, x) where the bit is 1, (x, y) where it is 0: a bit (..., ) for rows (..., width).
 
@@ -272,20 +307,22 @@ class Ops:
 
     def maximum(self, x: Secret) -> Secret:
         """The largest along the last axis."""
-        wide = self.at(x, required_bits(2 * x.bound, x.frac_bits))  # differences must fit
-        rows = np.ascontiguousarray(wide.payload.reshape(-1, x.shape[-1]))
-        payload = self.backend.maximum(rows, wide.bits).reshape(x.shape[:-1])
-        return replace(wide, payload=payload)
+        x = self.at_most(x, required_bits(x.bound, x.frac_bits))  # differences fit, too
+        rows = np.ascontiguousarray(x.payload.reshape(-1, x.shape[-1]))
+        payload = self.backend.maximum(rows, x.bits).reshape(x.shape[:-1])
+        return replace(x, payload=payload)
 
     # inverses ----------------------------------------------------------------------------------
 
     def reciprocal(self, x: Secret, low: float, high: float, frac_bits: int) -> Secret:
         """1 / x for x in [low, high]."""
-        return self._inverse(False, x, low, high, frac_bits)
+        return self._inverse(False, x, low, high, frac_bits, 1.0)
 
-    def reciprocal_root(self, x: Secret, low: float, high: float, frac_bits: int) -> Secret:
-        """1 / sqrt(x) for x in [low, high]."""
-        return self._inverse(True, x, low, high, frac_bits)
+    def reciprocal_root(
+        self, x: Secret, low: float, high: float, frac_bits: int, gain: float = 1.0
+    ) -> Secret:
+        """gain / sqrt(x) for x in [low, high]; 1/2 < gain <= 1."""
+        return self._inverse(True, x, low, high, frac_bits, gain)
 
     def low_bits(self, x: Secret, bits: int) -> Secret:
         """The integer behind x modulo 2^bits, in units of its own: the high bits fall away, for free."""
@@ -306,14 +343,20 @@ class Ops:
         x, y = self.refine(x, frac_bits), self.refine(y, frac_bits)
         needed = required_bits(bound, frac_bits)
         bits = max(needed, min(x.bits, y.bits))
-        left, right = self.at(x, bits).payload, self.at(y, bits).payload
+        left, right = (z.payload for z in self.at_all([(x, bits), (y, bits)]))
         total = left + right if sign > 0 else left - right
         return Secret(reduce(total, bits), bits, frac_bits, bound)
 
-    def _inverse(self, root: bool, x: Secret, low: float, high: float, frac_bits: int) -> Secret:
+    def _inverse(self, root: bool, x: Secret, low: float, high: float, frac_bits: int, gain: float) -> Secret:
+        """By quadratic pieces; where 64 bits are too few for them, by Newton's iteration."""
         x = self.at_most(x, required_bits(x.bound, x.frac_bits))
-        spec = inverse_spec(root, low, high, x.bits, x.frac_bits, frac_bits)
         flat = np.ascontiguousarray(x.payload.reshape(-1))
-        payload = self.backend.inverse(flat, spec).reshape(x.shape)
         bound = 1 / math.sqrt(low) if root else 1 / low
-        return Secret(payload, spec.output_bits, frac_bits, bound)
+        pieces = piecewise_spec(root, low, high, gain, x.bits, x.frac_bits, frac_bits)
+        if pieces is not None:
+            payload = self.backend.piecewise(flat, pieces).reshape(x.shape)
+            return Secret(payload, pieces.output_bits, frac_bits, gain * bound)
+        newton = inverse_spec(root, low, high, x.bits, x.frac_bits, frac_bits)
+        payload = self.backend.inverse(flat, newton).reshape(x.shape)
+        exact = Secret(payload, newton.output_bits, frac_bits, bound)
+        return exact if gain == 1.0 else self.scale(exact, gain, frac_bits, frac_bits)

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from degreespar._native import Plan
-from degreespar.engine.backend import InverseSpec, PrivateMatrix, PrivateTensor
+from degreespar.engine.backend import InverseSpec, PiecewiseSpec, PrivateMatrix, PrivateTensor
 from degreespar.engine.ring import BitArray, Integers, Words
 
 PART_SEPARATOR = "/"
@@ -67,6 +67,10 @@ class TraceBackend:
         self._plan.extend(bits, to_bits, x.size)
         return x
 
+    def extend_all(self, parts: list[tuple[Words, int, int]]) -> list[Words]:
+        self._plan.extend_all([(bits, to_bits, x.size) for x, bits, to_bits in parts])
+        return [x for x, _, _ in parts]
+
     def less_than(self, x: Words, bits: int, thresholds: tuple[int, ...]) -> list[BitArray]:
         self._plan.less_than(bits, list(thresholds), x.size)
         return [np.zeros(x.shape, dtype=np.uint8) for _ in thresholds]
@@ -85,6 +89,10 @@ class TraceBackend:
 
     def square(self, x: Words, bits: int) -> Words:
         self._plan.square(bits, x.size)
+        return x
+
+    def extend_square(self, x: Words, bits: int, to_bits: int, nonnegative: bool) -> Words:
+        self._plan.extend_square(bits, to_bits, nonnegative, x.size)
         return x
 
     def product(self, x: Words, y: Words, bits: int) -> Words:
@@ -107,6 +115,10 @@ class TraceBackend:
 
     def inverse(self, x: Words, spec: InverseSpec) -> Words:
         self._plan.inverse(spec, x.size)
+        return x
+
+    def piecewise(self, x: Words, spec: PiecewiseSpec) -> Words:
+        self._plan.piecewise(spec, x.size)
         return x
 
     def reveal(self, x: Words, bits: int, because: str) -> Integers | None:

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from degreespar._native import Session
-from degreespar.engine.backend import InverseSpec, PrivateMatrix, PrivateTensor
+from degreespar.engine.backend import InverseSpec, PiecewiseSpec, PrivateMatrix, PrivateTensor
 from degreespar.engine.ring import BitArray, Integers, Words, encode, signed
 
 
@@ -66,6 +66,9 @@ class TwoPartyBackend:
     def extend(self, x: Words, bits: int, to_bits: int) -> Words:
         return self.session.extend(x, bits, to_bits)
 
+    def extend_all(self, parts: list[tuple[Words, int, int]]) -> list[Words]:
+        return self.session.extend_all(parts)
+
     def less_than(self, x: Words, bits: int, thresholds: tuple[int, ...]) -> list[BitArray]:
         return self.session.less_than(x, bits, list(thresholds))
 
@@ -81,6 +84,9 @@ class TwoPartyBackend:
     def square(self, x: Words, bits: int) -> Words:
         return self.session.square(x, bits)
 
+    def extend_square(self, x: Words, bits: int, to_bits: int, nonnegative: bool) -> Words:
+        return self.session.extend_square(x, bits, to_bits, nonnegative)
+
     def product(self, x: Words, y: Words, bits: int) -> Words:
         return self.session.product(x, y, bits)
 
@@ -95,6 +101,9 @@ class TwoPartyBackend:
 
     def inverse(self, x: Words, spec: InverseSpec) -> Words:
         return self.session.inverse(x, spec)
+
+    def piecewise(self, x: Words, spec: PiecewiseSpec) -> Words:
+        return self.session.piecewise(x, spec)
 
     def reveal(self, x: Words, bits: int, because: str) -> Integers | None:
         self.reveals.append(because)

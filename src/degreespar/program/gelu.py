@@ -5,7 +5,7 @@ from dataclasses import replace
 from degreespar.degree import IntGrid
 from degreespar.engine import layout
 from degreespar.engine.ops import Ops
-from degreespar.engine.secret import Secret, SecretBits
+from degreespar.engine.secret import Secret
 from degreespar.numerics.gelu import GELU
 from degreespar.program.polynomial import evaluate
 from degreespar.program.units import ACTIVATION_FRAC, THRESHOLD_FRAC
@@ -39,11 +39,11 @@ def gelu(ops: Ops, x: Secret, order: int, bound: float) -> Secret:
     edge = GELU[order].edge
     left, negative, not_right = ops.less_than(x, (-edge, 0.0, edge), THRESHOLD_FRAC)
     inside = ops.either(left, not_right)
-    curve = evaluate(ops, magnitude(ops, x, negative, edge), GELU[order], bound=2 * edge)
+    flipped, kept = ops.mask_all(x, (negative, ops.negate_bits(left)))
+    curve = evaluate(ops, magnitude(ops, x, flipped, edge), GELU[order], bound=2 * edge)
     half = ops.rescale(ops.halve(x, 1), ACTIVATION_FRAC)
     bend = ops.subtract(ops.assume(curve, 2 * edge), ops.assume(half, 2 * edge), bound=2 * edge)
     bent = ops.mask(inside, bend, bound=2 * edge)
-    kept = ops.mask(ops.negate_bits(left), x)
     return ops.assume(ops.add(bent, kept), bound)
 
 
@@ -53,9 +53,11 @@ def relu(ops: Ops, x: Secret, bound: float) -> Secret:
     return ops.assume(ops.mask(ops.negate_bits(negative), x), bound)
 
 
-def magnitude(ops: Ops, x: Secret, negative: SecretBits, edge: float) -> Secret:
-    """|x| where |x| <= edge, garbage elsewhere (it is masked away, so the ring may be narrow)."""
-    near = ops.assume(x, edge)
-    flipped = ops.mask(negative, near)
+def magnitude(ops: Ops, x: Secret, flipped: Secret, edge: float) -> Secret:
+    """|x| = x - 2 * (x where it is negative), where |x| <= edge.
+
+    Garbage elsewhere: it is masked away, so the ring may be narrow.
+    """
+    near, flipped = ops.assume(x, edge), ops.assume(flipped, edge)
     twice = replace(flipped, frac_bits=flipped.frac_bits - 1, bound=2 * edge)
     return ops.subtract(near, twice, bound=edge)

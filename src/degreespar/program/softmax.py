@@ -4,6 +4,8 @@ exp(z) ~ (1 + z / 2^n)^(2^n) for T_n <= z <= 0 and 0 below; the number of squari
 different for any two entries of one layer.
 """
 
+from dataclasses import replace
+
 import numpy as np
 
 from degreespar.degree import IntGrid
@@ -15,6 +17,8 @@ from degreespar.engine.secret import Secret
 from degreespar.numerics.exponential import EXPONENTIAL, OFF
 from degreespar.program.units import (
     ACTIVATION_FRAC,
+    MAXIMUM_BITS,
+    MAXIMUM_FRAC,
     PROBABILITY_FRAC,
     RECIPROCAL_FRAC,
     THRESHOLD_FRAC,
@@ -23,9 +27,13 @@ from degreespar.program.units import (
 from degreespar.program.vca import ClassRow
 
 LEAST_ROW_SUM = 0.5
-"""The row maximum adds exactly 1; fuzzy cut-offs at n = 0 can take a little away."""
-ABOVE_ONE = 1.0 + 2.0**-10
-"""A bound of powers, which reach 1."""
+"""The largest entry adds almost 1; fuzzy cut-offs at n = 0 can take a little away."""
+BELOW_ONE = 1.0
+"""A bound that powers do not reach."""
+HALF_OF_POWERS = 0.5
+"""Powers that are not negative: [0, twice this bound), one half of a ring that is a bit narrower."""
+LEAST_DISTANCE = 2.0**-9
+"""Every shifted score is at least so far below zero, so that no power reaches 1 whatever is rounded."""
 
 
 def attend(ops: Ops, scores: Secret, values: Secret, squarings: IntGrid, bound: float) -> Secret:
@@ -47,8 +55,9 @@ def attend_with_class_row(
     # A row's mixture is its sum times its context, and each value times at most the number of keys.
     reach = keys * min(values.bound, bound)
     product_bits = required_bits(reach, PROBABILITY_FRAC + values.frac_bits)
-    weights = ops.at(weights, max(product_bits, required_bits(keys * ABOVE_ONE, PROBABILITY_FRAC)))
-    row_sums = ops.sum(weights, axis=-1, bound=keys * ABOVE_ONE)
+    weight_bits = max(product_bits, required_bits(keys, PROBABILITY_FRAC))
+    weights, values = ops.at_all([(weights, weight_bits), (values, product_bits)])
+    row_sums = ops.sum(weights, axis=-1, bound=keys)
     share = ops.reciprocal(row_sums, LEAST_ROW_SUM, keys, RECIPROCAL_FRAC)
     ops.part("attention")
     mixed = ops.matmul(weights, values, bound=reach, frac_bits=ACTIVATION_FRAC)
@@ -58,14 +67,24 @@ def attend_with_class_row(
 
 
 def exponentials(ops: Ops, scores: Secret, squarings: IntGrid) -> Secret:
-    """exp(score - row maximum), entry (query, key) with squarings[query, key]; 0 where it is off."""
-    largest = ops.maximum(_entries_in_play(scores, squarings))
+    """exp(score - row maximum) below 1, entry (query, key) with squarings[query, key]; 0 where it is off.
+
+    The maximum is taken among rounded scores and lifted by what they are rounded by: it is a little too
+    high, by the same for all entries of a row, and the normalisation cancels that.
+    """
+    exponent = required_bits(scores.bound, 0)
+    rough = ops.rescale(scores, max(min(MAXIMUM_FRAC, scores.frac_bits, MAXIMUM_BITS - exponent), 0))
+    unit = 2.0**-rough.frac_bits
+    largest = ops.maximum(_entries_in_play(rough, squarings))
+    ceiling = ops.add_public(largest, unit + max(LEAST_DISTANCE, unit), bound=scores.bound)
     flat = layout.reshape(scores, (*scores.shape[:-2], scores.shape[-2] * scores.shape[-1]))
-    # Gathered before anything is done to them: what is off costs nothing, not even a wider ring.
+    # Gathered before anything is done to them: what is off costs nothing.
     on = {n: index for n, index in squarings.groups().items() if n != OFF}
     every = np.concatenate(list(on.values()))
-    peaks = layout.take(largest, every // scores.shape[-1])
-    shifted = ops.subtract(layout.take(flat, every), peaks, bound=2 * scores.bound)
+    peaks = layout.take(ceiling, every // scores.shape[-1])
+    # The differences fill their ring: all are in (-2 * bound, 0), which `exponential` moves to the middle.
+    shifted = ops.subtract(layout.take(flat, every), peaks, bound=scores.bound)
+    shifted = replace(shifted, bound=2 * scores.bound)
     ends = np.cumsum([len(index) for index in on.values()])
     pieces = [
         (exponential(ops, layout.take(shifted, np.arange(end - len(index), end)), n), index)
@@ -75,17 +94,26 @@ def exponentials(ops: Ops, scores: Secret, squarings: IntGrid) -> Secret:
 
 
 def exponential(ops: Ops, z: Secret, squarings: int) -> Secret:
-    """(1 + z / 2^n)^(2^n) for z <= 0, and 0 below the cut-off; units of 2^-PROBABILITY_FRAC.
+    """(1 + z / 2^n)^(2^n) for -z.bound < z <= -LEAST_DISTANCE, and 0 below the cut-off; below 1.
 
-    The cut comes first: from there on every value is within [-1, 1], and the rings stay narrow.
+    The cut comes first: from there on every value is within (-1, 1), and the rings stay narrow. Units of
+    2^-PROBABILITY_FRAC.
     """
-    (cut,) = ops.less_than(z, (EXPONENTIAL[squarings].cutoff,), THRESHOLD_FRAC)
-    near = ops.assume(ops.halve(z, squarings), 2.0)
+    half, table = z.bound / 2, EXPONENTIAL[squarings]
+    middle = ops.add_public(replace(z, bound=half), half, bound=half)
+    (cut,) = ops.less_than(middle, (table.cutoff + half,), THRESHOLD_FRAC)
+    near = ops.halve(z, squarings)
     near = ops.rescale(near, min(near.frac_bits, exponential_frac(squarings)))
-    base = ops.add_public(near, 1.0, bound=ABOVE_ONE)
-    power = ops.mask(ops.negate_bits(cut), base, bound=ABOVE_ONE)
+    least = table.cutoff / 2.0**squarings - 2.0**-THRESHOLD_FRAC
+    # Up to n = 3 the power begins below zero; later ones have one half of the ring to themselves.
+    bound = BELOW_ONE if least <= -1.0 else HALF_OF_POWERS
+    near = ops.at(replace(near, bound=-least), required_bits(bound, near.frac_bits))
+    base = ops.add_public(replace(near, bound=bound), 1.0, bound=bound)
+    power = ops.mask(ops.negate_bits(cut), base)
     for left in reversed(range(squarings)):
-        power = ops.square(power, bound=ABOVE_ONE, frac_bits=exponential_frac(left))
+        bound = HALF_OF_POWERS if left else BELOW_ONE
+        nonnegative = power.bound == HALF_OF_POWERS
+        power = ops.square(power, bound, exponential_frac(left), nonnegative)
     return ops.refine(power, PROBABILITY_FRAC)
 
 

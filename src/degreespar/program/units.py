@@ -2,14 +2,19 @@
 
 from degreespar.engine.ring import required_bits
 
-NARROW_SQUARE_BITS = 31
+NARROW_FACTOR_BITS = 19
 NARROW_MATRIX_BITS = 30
-"""Widest rings of squares and of matrix products on the cheaper ciphertexts (docs/security-lattice.md)."""
+"""Widest rings of what is squared, and of matrix products, on the cheapest ciphertexts.
+
+See docs/security-lattice.md."""
 
 ACTIVATION_FRAC = 12
 """The quantisation step of activations is far below what 16-bit weights can tell apart."""
 THRESHOLD_FRAC = 8
 """Comparisons with public edges look at this many fraction bits: an edge moves by at most 2^-8."""
+MAXIMUM_BITS = 17
+MAXIMUM_FRAC = 10
+"""Row maxima are found among rounded scores: a difference has 16 bits, four digits of a comparison."""
 MOST_EXPONENTIAL_FRAC = 16
 PROBABILITY_FRAC = 13
 """Softmax weights before normalisation; a weight below 2^-13 of the largest is lost."""
@@ -19,12 +24,12 @@ VARIANCE_FRAC = range(8, 11)
 SCORE_FACTOR_FRAC = range(10, 13)
 """Queries and keys before their product: a sum over the head's width averages their rounding out."""
 VARIANCE_SUM_FRAC = 16
+VARIANCE_FACTOR_FRAC = 20
+"""Of what brings a variance back to its own scale."""
 DEVIATION_FRAC = 16
 """Of the reciprocal standard deviation."""
 COEFFICIENT_FRAC = 20
 """GeLU coefficients; at 12 bits their rounding would exceed the polynomial's own error."""
-MEAN_FACTOR_FRAC = 20
-"""Of 1/width."""
 INPUT_FRAC = 12
 ATTENTION_FRAC = 18
 """Of what [CLS] pays, one head's share: among many tokens it is small."""

@@ -35,24 +35,24 @@ impl SlotSecret {
         Self { plaintexts, secret, values }
     }
 
-    /// One chunk of a vector modulo the `index`-th plaintext prime, encrypted: the body by values.
+    /// One chunk of a vector as a ciphertext of the `kind`-th plaintext modulus, encrypted: the body by values.
     ///
     /// The random half is given by values. The scaled coefficient's fraction is rounded up as often as it says, so
-    /// that the rounding is an error of mean 0 whatever the entries are (t is 2^plain_bits up to a part of 2^-28).
+    /// that the rounding is an error of mean 0 whatever the entries are (t is 2^scale_bits up to a part of 2^-20).
     fn encrypt(
         &self,
         set: &SlotSet,
-        index: usize,
-        entries: impl Iterator<Item = i64>,
+        kind: usize,
+        entries: impl Iterator<Item = i64> + Clone,
         random: &[u64],
         rng: &mut ChaCha20Rng,
     ) -> Vec<u64> {
         let (plaintexts, basis) = (&self.plaintexts, self.plaintexts.basis());
-        let modulus = plaintexts.modulus(index);
-        let message = plaintexts.polynomial(index, entries.map(|entry| modulus.signed(entry)));
-        let rests: Vec<u64> = message.iter().map(|&word| plaintexts.rest(index, word)).collect();
-        let fraction = (1 << set.plain_bits) - 1;
-        let round_up = rests.iter().map(|&rest| i8::from(rng.next_u64() & fraction < rest));
+        let message = plaintexts.polynomial(kind, entries.map(i128::from));
+        let rests: Vec<u128> = message.iter().map(|&word| plaintexts.rest(kind, word)).collect();
+        let fraction = (1 << set.scale_bits()) - 1;
+        let mut draw = || u128::from(rng.next_u64()) << 64 | u128::from(rng.next_u64());
+        let round_up = rests.iter().map(|&rest| i8::from(draw() & fraction < rest));
         let round_up: Vec<i8> = round_up.collect();
         let errors = errors(rng, DIMENSION);
         let small: Vec<i8> = round_up.iter().zip(errors).map(|(up, e)| up + e).collect();
@@ -61,7 +61,7 @@ impl SlotSecret {
         let mut masks = vec![0; DIMENSION];
         for (number, (limb, (random, secret))) in basis.limbs().iter().zip(factors).enumerate() {
             let modulus = limb.modulus;
-            let scaled = rests.iter().map(|&rest| plaintexts.scaled(index, number, rest));
+            let scaled = rests.iter().map(|&rest| plaintexts.scaled(kind, number, rest));
             let noisy = scaled.zip(&small).map(|(word, &e)| modulus.add(word, modulus.small(e)));
             let start = body.len();
             body.extend(noisy);
@@ -75,7 +75,7 @@ impl SlotSecret {
         body
     }
 
-    /// An encryption of zero modulo the first plaintext prime, by values.
+    /// An encryption of zero of the first plaintext modulus, by values.
     #[cfg(test)]
     pub(crate) fn encryption_of_zero(
         &self,
@@ -93,7 +93,7 @@ impl SlotSecret {
     }
 
     /// The slots of one reply ciphertext.
-    fn decrypt(&self, shape: &SlotShape, index: usize, reply: &[u8]) -> Vec<u64> {
+    fn decrypt(&self, shape: &SlotShape, kind: usize, reply: &[u8]) -> Vec<u128> {
         let (half, bodies) = reply.split_at(shape.random_half_bytes());
         let decoder = Decoder::new(self.plaintexts.basis(), &self.secret, shape.random_half_bits());
         let product = decoder.times_secret(half);
@@ -103,26 +103,26 @@ impl SlotSecret {
                 .wrapping_add(decoder.coefficient(&product, position))
         };
         let phases = bodies.into_iter().enumerate().map(phase);
-        let words = phases.map(|phase| self.plaintexts.coefficient(index, phase)).collect();
-        self.plaintexts.slots(index, words)
+        let words = phases.map(|phase| self.plaintexts.coefficient(kind, phase));
+        self.plaintexts.slots(kind, &words.collect::<Vec<_>>())
     }
 }
 
-/// One ciphertext of a request or reply: its vector, chunk and plaintext prime.
+/// One ciphertext of a request or reply: its vector, chunk and kind of plaintext.
 #[derive(Clone, Copy)]
 pub(super) struct Job {
     pub(super) term: usize,
     pub(super) chunk: usize,
-    pub(super) index: usize,
+    pub(super) kind: usize,
     pub(super) seed: Seed,
 }
 
 /// The ciphertexts of `terms` vectors in their order, each with a seed of its own.
 pub(super) fn jobs(shape: &SlotShape, terms: usize, rng: &mut impl CryptoRng) -> Vec<Job> {
-    let (chunks, primes) = (shape.chunks(), shape.parameters().plain.len());
+    let (chunks, kinds) = (shape.chunks(), shape.parameters().kinds());
     let places = (0..terms)
-        .flat_map(|term| (0..chunks).flat_map(move |c| (0..primes).map(move |i| (term, c, i))));
-    places.map(|(term, chunk, index)| Job { term, chunk, index, seed: seed(rng) }).collect()
+        .flat_map(|term| (0..chunks).flat_map(move |c| (0..kinds).map(move |k| (term, c, k))));
+    places.map(|(term, chunk, kind)| Job { term, chunk, kind, seed: seed(rng) }).collect()
 }
 
 /// A chunk of a vector as signed integers.
@@ -130,7 +130,7 @@ pub(super) fn entries(
     shape: &SlotShape,
     vector: &[u64],
     chunk: usize,
-) -> impl Iterator<Item = i64> {
+) -> impl Iterator<Item = i64> + Clone {
     let ring = shape.ring();
     let start = chunk * DIMENSION;
     let end = vector.len().min(start + DIMENSION);
@@ -160,7 +160,7 @@ impl ClientKeys {
             let random = expand(basis, public, stream as u64);
             let mut rng = ChaCha20Rng::from_seed(job.seed);
             let entries = entries(shape, vectors[job.term], job.chunk);
-            let body = secret.encrypt(shape.parameters(), job.index, entries, &random, &mut rng);
+            let body = secret.encrypt(shape.parameters(), job.kind, entries, &random, &mut rng);
             let mut bytes = Vec::with_capacity(shape.request_ciphertext_bytes());
             write_words(basis, &mut bytes, &body);
             bytes
@@ -178,13 +178,14 @@ impl ClientKeys {
             return Err(LatticeError::Length { what: "reply", expected, got: reply.len() });
         }
         let secret = &self.slots()[shape.set()];
-        let pairs: Vec<&[u8]> = reply.chunks_exact(2 * shape.reply_ciphertext_bytes()).collect();
-        let chunks = in_parallel(self.threads(), &pairs, |pair| {
-            let (first, second) = pair.split_at(shape.reply_ciphertext_bytes());
-            let [first, second] =
-                [(0, first), (1, second)].map(|(index, part)| secret.decrypt(shape, index, part));
-            let joined = first.iter().zip(&second).map(|(&a, &b)| secret.plaintexts.joined(a, b));
-            joined.map(|masked| shape.ring().reduce(masked as u64)).collect::<Vec<u64>>()
+        let (each, kinds) = (shape.reply_ciphertext_bytes(), shape.parameters().kinds());
+        let chunks: Vec<&[u8]> = reply.chunks_exact(kinds * each).collect();
+        let chunks = in_parallel(self.threads(), &chunks, |chunk| {
+            let parts = chunk.chunks_exact(each).enumerate();
+            let parts: Vec<_> =
+                parts.map(|(kind, part)| secret.decrypt(shape, kind, part)).collect();
+            let masked = secret.plaintexts.whole(parts).into_iter();
+            masked.map(|masked| shape.result().reduce(masked as u64)).collect::<Vec<u64>>()
         });
         let mut share = chunks.concat();
         share.truncate(shape.count());

@@ -6,7 +6,8 @@
 //! Numbers modulo a prime t = 1 mod 2n are the values of a polynomial modulo X^n + 1 at n points ("slots"), so that a
 //! product of polynomials multiplies n pairs (Smart and Vercauteren, "Fully Homomorphic SIMD Operations", Designs, Codes and
 //! Cryptography 2014; BFV encryption with scale q / t). Entries count as signed integers, and products are computed modulo
-//! two such primes, whose product T is so large that a mask below T hides them as integers: [`SlotSet::hides`].
+//! two such primes, whose product T is so large that a mask below T hides them as integers: [`SlotSet::masks`]. The plaintext
+//! modulus t of a ciphertext is one of the primes, or T itself where q has room for it.
 //!
 //! 1. Client, [`crate::ClientKeys::request_slots`]: encrypts its entries, modulo each t, symmetrically; the random halves as a seed.
 //! 2. Server, [`crate::ServerKeys::reply_slots`]: multiplies by its entries' polynomials and sums up; adds a fresh encryption of
@@ -47,7 +48,18 @@ pub(crate) struct SlotSet {
     pub(crate) prime_bits: u32,
     pub(crate) plain: [u64; 2],
     pub(crate) plain_bits: u32,
+    /// Whether one ciphertext holds the residues by both plaintext primes; else each has its own.
+    pub(crate) joint: bool,
 }
+
+/// log2 q = 204, log2 T = 76.
+pub(crate) const SMALL: SlotSet = SlotSet {
+    primes: &[0x7_ffff_fffe_0001, 0x7_ffff_fffc_c001, 0x7_ffff_fffb_c001, 0x7_ffff_fff5_4001],
+    prime_bits: 51,
+    plain: [0x40_0003_8001, 0x40_0006_c001],
+    plain_bits: 38,
+    joint: true,
+};
 
 /// log2 q = 150, log2 T = 98.
 pub(crate) const NARROW: SlotSet = SlotSet {
@@ -55,6 +67,7 @@ pub(crate) const NARROW: SlotSet = SlotSet {
     prime_bits: 50,
     plain: [0x2_0000_000a_4001, 0x2_0000_000b_0001],
     plain_bits: 49,
+    joint: false,
 };
 
 /// log2 q = 172, log2 T = 120.
@@ -63,10 +76,12 @@ pub(crate) const WIDE: SlotSet = SlotSet {
     prime_bits: 43,
     plain: [0x1000_0000_0002_4001, 0x1000_0000_0005_4001],
     plain_bits: 60,
+    joint: false,
 };
 
-/// All sets, cheapest first; keys are made for each.
-pub(crate) const SETS: [&SlotSet; 2] = [&NARROW, &WIDE];
+/// All sets; keys are made for each, and prices know them by their places.
+pub(crate) const SETS: [&SlotSet; 3] = [&NARROW, &WIDE, &SMALL];
+const CHEAPEST_FIRST: [usize; 3] = [2, 0, 1];
 
 impl SlotSet {
     /// log2 q, rounded up.
@@ -74,9 +89,19 @@ impl SlotSet {
         self.prime_bits * self.primes.len() as u32
     }
 
+    /// log2 of the plaintext modulus t of a ciphertext, rounded down.
+    pub(crate) const fn scale_bits(&self) -> u32 {
+        if self.joint { 2 * self.plain_bits } else { self.plain_bits }
+    }
+
+    /// Ciphertexts that hold a polynomial's worth of entries.
+    pub(crate) const fn kinds(&self) -> usize {
+        if self.joint { 1 } else { 2 }
+    }
+
     /// Bits of each of the flood's four terms; their sum spans half of the scale q / t.
     pub(crate) const fn flood_bits(&self) -> u32 {
-        self.modulus_bits() - self.plain_bits - FLOOD_CLEARANCE_BITS
+        self.modulus_bits() - self.scale_bits() - FLOOD_CLEARANCE_BITS
     }
 
     pub(crate) fn basis(&self) -> Basis {
@@ -96,7 +121,7 @@ impl SlotSet {
 
     /// log2 of the deviation of a reply's noise before the flood, all coefficients at their largest, t / 2.
     pub(crate) fn noise_bits(&self, terms: usize) -> f64 {
-        noise_bits(DIMENSION, self.plain_bits, DIMENSION * terms)
+        noise_bits(DIMENSION, self.scale_bits(), DIMENSION * terms)
     }
 
     /// Whether the flood hides the server's entries.
@@ -111,6 +136,7 @@ pub struct SlotShape {
     count: usize,
     terms: usize,
     ring: Ring,
+    result: Ring,
     set: usize,
 }
 
@@ -120,15 +146,26 @@ impl SlotShape {
 
     /// `count` sums of `terms` products mod 2^l; refuses empty and outsized batches, and rings that no set masks.
     pub fn new(count: usize, terms: usize, ring: Ring) -> Result<Self, LatticeError> {
+        Self::of_integers(count, terms, ring, ring)
+    }
+
+    /// The same for entries in `ring` that count as signed integers, the results in another ring.
+    pub fn of_integers(
+        count: usize,
+        terms: usize,
+        ring: Ring,
+        result: Ring,
+    ) -> Result<Self, LatticeError> {
         if count == 0 || terms == 0 {
             return Err(LatticeError::Empty);
         }
         if count > MOST_ENTRIES || terms > MOST_TERMS {
             return Err(LatticeError::TooLarge { rows: count, inner: terms, cols: 1 });
         }
-        let set = SETS.iter().position(|set| set.masks(ring.bits(), terms) && set.floods(terms));
+        let fits = |&set: &usize| SETS[set].masks(ring.bits(), terms) && SETS[set].floods(terms);
+        let set = CHEAPEST_FIRST.into_iter().find(fits);
         let refused = LatticeError::NoParameters { bits: ring.bits(), inner: terms };
-        Ok(Self { count, terms, ring, set: set.ok_or(refused)? })
+        Ok(Self { count, terms, ring, result, set: set.ok_or(refused)? })
     }
 
     /// Sums of products.
@@ -141,9 +178,14 @@ impl SlotShape {
         self.terms
     }
 
-    /// Where they live.
+    /// Where the entries live.
     pub fn ring(&self) -> Ring {
         self.ring
+    }
+
+    /// Where the results live.
+    pub fn result(&self) -> Ring {
+        self.result
     }
 
     /// The number of the parameter set: batches of one set can be joined into one.
@@ -163,7 +205,7 @@ impl SlotShape {
 
     /// Ciphertexts of one vector.
     fn ciphertexts(&self) -> usize {
-        self.parameters().plain.len() * self.chunks()
+        self.parameters().kinds() * self.chunks()
     }
 
     /// Polynomials that it takes to hold a vector.
@@ -189,11 +231,11 @@ impl SlotShape {
     }
 
     fn random_half_bits(&self) -> u32 {
-        self.parameters().plain_bits + RANDOM_HALF_GUARD_BITS
+        self.parameters().scale_bits() + RANDOM_HALF_GUARD_BITS
     }
 
     fn body_bits(&self) -> u32 {
-        self.parameters().plain_bits + BODY_GUARD_BITS
+        self.parameters().scale_bits() + BODY_GUARD_BITS
     }
 
     /// The largest magnitude of a sum of products of entries in [-2^(l-1), 2^(l-1)].

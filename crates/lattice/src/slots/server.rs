@@ -40,9 +40,9 @@ impl SlotKeys {
     /// `factors`: the server's polynomials with the client's ciphertexts, all by values.
     pub(crate) fn hidden(
         &self,
-        index: usize,
+        kind: usize,
         factors: &[(Vec<u64>, KeyPair)],
-        masks: &[u64],
+        masks: &[u128],
         flood_bits: u32,
         rng: &mut ChaCha20Rng,
     ) -> Hidden {
@@ -56,12 +56,12 @@ impl SlotKeys {
                 *word = limb.modulus.add(*word, limb.modulus.small(e));
             }
         }
-        let rests: Vec<u64> = masks.iter().map(|&mask| plaintexts.rest(index, mask)).collect();
+        let rests: Vec<u128> = masks.iter().map(|&mask| plaintexts.rest(kind, mask)).collect();
         let floods: Vec<_> = (0..DIMENSION).map(|_| flood(rng, flood_bits)).collect();
         for (number, (limb, part)) in basis.parts_mut(&mut body).enumerate() {
             let noise = rests.iter().zip(&floods).zip(&body_errors);
             for (word, ((&rest, flood), &e)) in part.iter_mut().zip(noise) {
-                let (modulus, mask) = (limb.modulus, plaintexts.scaled(index, number, rest));
+                let (modulus, mask) = (limb.modulus, plaintexts.scaled(kind, number, rest));
                 let noise = modulus.add(flood.residue(modulus), modulus.small(e));
                 *word = modulus.add(modulus.add(*word, mask), noise);
             }
@@ -81,11 +81,13 @@ impl SlotKeys {
     }
 
     /// The server's polynomial of a chunk, by normalized values.
-    pub(crate) fn factor(&self, index: usize, entries: impl Iterator<Item = i64>) -> Vec<u64> {
-        let modulus = self.plaintexts.modulus(index);
-        let residues = entries.map(|entry| modulus.signed(entry));
-        let polynomial = self.plaintexts.polynomial(index, residues);
-        let mut values = self.plaintexts.factor_values(index, &polynomial);
+    pub(crate) fn factor(
+        &self,
+        kind: usize,
+        entries: impl Iterator<Item = i64> + Clone,
+    ) -> Vec<u64> {
+        let polynomial = self.plaintexts.polynomial(kind, entries.map(i128::from));
+        let mut values = self.plaintexts.factor_values(kind, &polynomial);
         self.plaintexts.basis().normalize(&mut values);
         values
     }
@@ -115,7 +117,8 @@ impl<'a> Request<'a> {
         job: Job,
     ) -> Result<KeyPair, LatticeError> {
         let basis = keys.plaintexts.basis();
-        let place = (job.term * shape.chunks() + job.chunk) * 2 + job.index;
+        let kinds = shape.parameters().kinds();
+        let place = (job.term * shape.chunks() + job.chunk) * kinds + job.kind;
         let body = read_residues(basis, self.bodies[place], "request")?;
         Ok(KeyPair { body, random: expand(basis, self.seed, place as u64) })
     }
@@ -146,7 +149,7 @@ impl ServerKeys {
         for reply in replies {
             message.extend_from_slice(&reply?);
         }
-        let ring = shape.ring();
+        let ring = shape.result();
         Ok((message, masks.iter().map(|&mask| ring.neg(ring.reduce(mask as u64))).collect()))
     }
 }
@@ -165,14 +168,13 @@ fn reply_one(
     let mut factors = Vec::with_capacity(vectors.len());
     for (term, vector) in vectors.iter().enumerate() {
         let pair = request.ciphertext(keys, shape, Job { term, ..job })?;
-        factors.push((keys.factor(job.index, entries(shape, vector, job.chunk)), pair));
+        factors.push((keys.factor(job.kind, entries(shape, vector, job.chunk)), pair));
     }
-    let modulus = plaintexts.modulus(job.index);
     let start = job.chunk * DIMENSION;
     let masks = &masks[start..masks.len().min(start + DIMENSION)];
-    let masks = plaintexts.polynomial(job.index, masks.iter().map(|&m| modulus.reduce_wide(m)));
+    let masks = plaintexts.polynomial(job.kind, masks.iter().map(|&mask| mask as i128));
     let flood_bits = shape.parameters().flood_bits();
-    let hidden = keys.hidden(job.index, &factors, &masks, flood_bits, &mut rng);
+    let hidden = keys.hidden(job.kind, &factors, &masks, flood_bits, &mut rng);
     let round = RoundDown::new(plaintexts.basis());
     let mut bytes = Vec::with_capacity(shape.reply_ciphertext_bytes());
     let parts = [(hidden.random, shape.random_half_bits()), (hidden.body, shape.body_bits())];

@@ -22,7 +22,8 @@ fn slices(vectors: &[Vec<u64>]) -> Vec<&[u64]> {
 
 /// Runs one batch and compares the sum of the shares with the plain products.
 fn check(shape: &SlotShape, client: &[Vec<u64>], server: &[Vec<u64>]) -> Outcome {
-    let (parties, ring) = (parties(), shape.ring());
+    let (parties, ring) = (parties(), shape.result());
+    let entry = |word: u64| ring.encode(shape.ring().decode(word));
     let request = parties.client.request_slots(shape, &slices(client), &mut rng(1));
     assert_eq!(request.len(), shape.request_bytes());
     let (reply, own) = parties.server.reply_slots(shape, &request, &slices(server), &mut rng(2))?;
@@ -31,7 +32,7 @@ fn check(shape: &SlotShape, client: &[Vec<u64>], server: &[Vec<u64>]) -> Outcome
     assert_eq!((own.len(), other.len()), (shape.count(), shape.count()));
     assert!(own.iter().chain(&other).all(|&word| word == ring.reduce(word)));
     for i in 0..shape.count() {
-        let product = |term: usize| ring.mul(client[term][i], server[term][i]);
+        let product = |term: usize| ring.mul(entry(client[term][i]), entry(server[term][i]));
         let expected = (0..shape.terms()).map(product).fold(0, |sum, p| ring.add(sum, p));
         assert_eq!(ring.add(own[i], other[i]), expected, "entry {i} of {shape:?}");
     }
@@ -64,6 +65,7 @@ fn sets_reach_as_far_as_their_plaintexts() -> Outcome {
     let set = |terms, bits| {
         Ok::<_, LatticeError>(SlotShape::new(1, terms, Ring::new(bits).expect("a ring"))?.set())
     };
+    assert_eq!((set(1, 19)?, set(1, 20)?, set(2, 18)?, set(2, 19)?), (2, 0, 2, 0));
     assert_eq!((set(1, 30)?, set(1, 31)?, set(2, 29)?, set(2, 30)?), (0, 1, 0, 1));
     assert_eq!((set(1, 41)?, set(2, 40)?), (1, 1));
     let refused = |bits| LatticeError::NoParameters { bits, inner: 1 };
@@ -81,8 +83,18 @@ fn sizes_around_a_polynomial_are_exact() -> Outcome {
 }
 
 #[test]
+fn products_of_narrow_integers_reach_into_wide_rings() -> Outcome {
+    for (bits, result) in [(8, 64), (16, 29), (19, 37), (19, 64), (19, 12), (30, 59)] {
+        let ring = |bits| Ring::new(bits).expect("a ring");
+        let shape = SlotShape::of_integers(300, 1, ring(bits), ring(result))?;
+        check_random(&shape)?;
+    }
+    Ok(())
+}
+
+#[test]
 fn edge_values_are_exact() -> Outcome {
-    for (terms, bits) in [(1, 8), (1, 30), (2, 29), (1, 41), (2, 40)] {
+    for (terms, bits) in [(1, 8), (1, 19), (2, 18), (1, 30), (2, 29), (1, 41), (2, 40)] {
         let shape = shape(25, terms, bits);
         let ring = shape.ring();
         let edges = [0, 1, ring.mask(), 1 << (bits - 1), (1 << (bits - 1)) - 1];
@@ -113,11 +125,18 @@ fn threads_do_not_change_the_result() -> Outcome {
 
 #[test]
 fn replies_to_one_request_are_unlinkable() -> Outcome {
-    let (parties, shape) = (parties(), shape(10, 1, 29));
-    let request = parties.client.request_slots(&shape, &[&[7; 10]], &mut rng(3));
+    for bits in [19, 30, 41] {
+        check_unlinkable(&shape(10, 1, bits))?;
+    }
+    Ok(())
+}
+
+fn check_unlinkable(shape: &SlotShape) -> Outcome {
+    let parties = parties();
+    let request = parties.client.request_slots(shape, &[&[7; 10]], &mut rng(3));
     let mut rng = rng(4);
-    let (first, share) = parties.server.reply_slots(&shape, &request, &[&[1; 10]], &mut rng)?;
-    let (second, other) = parties.server.reply_slots(&shape, &request, &[&[1; 10]], &mut rng)?;
+    let (first, share) = parties.server.reply_slots(shape, &request, &[&[1; 10]], &mut rng)?;
+    let (second, other) = parties.server.reply_slots(shape, &request, &[&[1; 10]], &mut rng)?;
     let equal = first.iter().zip(&second).filter(|(a, b)| a == b).count();
     assert!(equal < first.len() / 128, "{equal} of {} bytes agree", first.len());
     assert_ne!(share, other);
@@ -156,7 +175,7 @@ fn every_set_masks_floods_and_stays_within_128_bits() {
         assert!(set.primes.iter().all(|prime| prime >> (set.prime_bits - 1) == 1));
         assert!(set.plain.iter().all(|prime| prime >> set.plain_bits == 1));
         // the mask's interval [reach, T - reach) and 40 bits of it
-        assert!(set.masks(29, 2) && !set.masks(41, 2));
+        assert!(set.masks(18, 2) && !set.masks(41, 2));
     }
 }
 
@@ -167,9 +186,10 @@ fn noise_before_the_flood_is_what_the_hiding_bound_assumes() {
         let keys: &SlotKeys = &parties.server.slots()[place];
         let basis = keys.plaintexts.basis();
         // all coefficients of the largest magnitude, of random signs: errors of neighbours are then independent
-        let half = set.plain[0] / 2;
+        let half = keys.plaintexts.plain_modulus(0) / 2;
         let mut signs = rng(2);
-        let polynomial: Vec<u64> = (0..DIMENSION).map(|_| half + (signs.next_u64() & 1)).collect();
+        let signs = (0..DIMENSION).map(|_| u128::from(signs.next_u64() & 1));
+        let polynomial: Vec<u128> = signs.map(|sign| half + sign).collect();
         let mut own = keys.plaintexts.factor_values(0, &polynomial);
         basis.normalize(&mut own);
         let (body, random) = parties.client.slots()[place].encryption_of_zero(set, &mut rng(3));
@@ -199,8 +219,8 @@ fn plaintexts_multiply_slot_by_slot_and_join() {
     let plaintexts = Plaintexts::new(&NARROW);
     let value = 0x1234_5678_9abc_def0_1234u128;
     let residue = |index: usize| plaintexts.modulus(index).reduce_wide(value);
-    assert_eq!(plaintexts.joined(residue(0), residue(1)), value);
+    assert_eq!(plaintexts.join(residue(0), residue(1)), value);
     let polynomial = plaintexts.polynomial(1, [5, 6, 7].into_iter());
-    let slots = plaintexts.slots(1, polynomial);
+    let slots = plaintexts.slots(1, &polynomial);
     assert_eq!((&slots[..3], slots[3..].iter().all(|&slot| slot == 0)), (&[5, 6, 7][..], true));
 }

@@ -1,5 +1,6 @@
 //! Comparison of shared values with public thresholds.
 
+mod beside;
 pub(crate) mod digits;
 mod leaves;
 mod tree;
@@ -10,6 +11,7 @@ use crate::error::check_length;
 use crate::halves::Halves;
 use crate::wire::{Incoming, Outgoing, exchange, exchange_step};
 use crate::{Context, Need, Primitive, ProtocolError};
+pub(crate) use beside::{Alone, Beside};
 use degreespar_link::{Party, Schedule};
 use degreespar_ring::Ring;
 use digits::{Digit, digits};
@@ -55,20 +57,23 @@ impl Primitive for LessThan {
     }
 
     fn schedule(&self) -> Schedule {
-        if self.comparisons() == 0 {
-            return Schedule::default();
-        }
-        let choose = |sender| self.choose_bytes(sender);
-        let tables = |sender| self.tables_bytes(sender);
-        exchange_step(CHOOSE, choose(Party::Client), choose(Party::Server))
-            .then(exchange_step(TABLES, tables(Party::Server), tables(Party::Client)))
-            .then(tree::schedule(self.digits().len(), self.comparisons()))
+        self.schedule_beside(&Alone)
     }
 }
 
 impl LessThan {
     /// Runs one party. The bits come threshold by threshold.
     pub fn run(&self, context: &mut Context<'_>, x: &[u64]) -> Result<Vec<u8>, ProtocolError> {
+        self.run_beside(context, x, &mut Alone)
+    }
+
+    /// The same with another step's messages in the first two.
+    pub(crate) fn run_beside(
+        &self,
+        context: &mut Context<'_>,
+        x: &[u64],
+        beside: &mut dyn Beside,
+    ) -> Result<Vec<u8>, ProtocolError> {
         check_length("the values to compare", self.count, x.len())?;
         if self.ring.bits() < 2 {
             return Err(ProtocolError::Unsupported("comparing values mod 2".into()));
@@ -76,7 +81,7 @@ impl LessThan {
         if self.comparisons() == 0 {
             return Ok(Vec::new());
         }
-        let nodes = self.leaves(context, x)?; // steps 1, 2
+        let nodes = self.leaves(context, x, beside)?; // steps 1, 2
         let pairs = context.store.take_and_pairs(self.and_need())?;
         let carries = tree::reduce(context.channel, nodes, pairs)?; // step 3
         let mut bits = self.top_bits(context.party(), x); // step 4
@@ -85,8 +90,25 @@ impl LessThan {
         Ok(bits)
     }
 
+    /// The messages of [`LessThan::run_beside`].
+    pub(crate) fn schedule_beside(&self, beside: &dyn Beside) -> Schedule {
+        if self.comparisons() == 0 {
+            return Schedule::default();
+        }
+        let choose = |party: Party| self.choose_bytes(party.peer()) + beside.bytes(0, party);
+        let tables = |party: Party| self.tables_bytes(party) + beside.bytes(1, party);
+        exchange_step(CHOOSE, choose(Party::Server), choose(Party::Client))
+            .then(exchange_step(TABLES, tables(Party::Server), tables(Party::Client)))
+            .then(tree::schedule(self.digits().len(), self.comparisons()))
+    }
+
     /// Steps 1 and 2: per digit, the nodes of all thresholds and elements.
-    fn leaves(&self, context: &mut Context<'_>, x: &[u64]) -> Result<Vec<Node>, ProtocolError> {
+    fn leaves(
+        &self,
+        context: &mut Context<'_>,
+        x: &[u64],
+        beside: &mut dyn Beside,
+    ) -> Result<Vec<Node>, ProtocolError> {
         let (party, halves, digits) = (context.party(), Halves::of(self.count), self.digits());
         let (as_sender, as_receiver) = halves.split(party, x);
         let wanted: Vec<u64> = as_receiver.iter().map(|x| x & self.low_mask()).collect();
@@ -95,19 +117,25 @@ impl LessThan {
             prepared.push(context.take_leaves(self.value_bits(), group.0.len(), halves)?);
         }
         let mut chosen = Outgoing::default();
+        beside.write(0, context, &mut chosen)?;
         for (_, held) in &prepared {
             leaves::choose(&digits, &wanted, held, &mut chosen);
         }
-        let choices = exchange(context.channel, CHOOSE, chosen, self.choose_bytes(party))?;
+        let expected = self.choose_bytes(party) + beside.bytes(0, party.peer());
+        let choices = exchange(context.channel, CHOOSE, chosen, expected)?;
         let mut choices = Incoming::new(CHOOSE, &choices);
+        beside.read(0, party, &mut choices)?;
         let (mut tables, mut sent) = (Outgoing::default(), Vec::new());
+        beside.write(1, context, &mut tables)?;
         for (group, (pads, _)) in self.groups().zip(&prepared) {
             let own = self.carry_operands(group, as_sender);
             let count = as_sender.len();
             sent.push(leaves::answer(&digits, &own, pads, &mut choices, count, &mut tables)?);
         }
-        let replies = exchange(context.channel, TABLES, tables, self.tables_bytes(party.peer()))?;
+        let expected = self.tables_bytes(party.peer()) + beside.bytes(1, party.peer());
+        let replies = exchange(context.channel, TABLES, tables, expected)?;
         let mut replies = Incoming::new(TABLES, &replies);
+        beside.read(1, party, &mut replies)?;
         let mut picked = Vec::new();
         for (_, held) in &prepared {
             picked.push(leaves::pick(&digits, &wanted, held, &mut replies)?);

@@ -1,7 +1,8 @@
 //! Maxima and inverses: composed of the other primitives.
 
-use super::harness::{Data, Tested, WIDTHS, mine, open_signed, play};
-use crate::{AffineGuess, Inverse, Max};
+use super::harness::{Data, Tested, WIDTHS, cots_of, mine, open_signed, play};
+use crate::{AffineGuess, Inverse, Max, Piecewise, Primitive, Quadratic};
+use degreespar_link::Direction;
 use degreespar_ring::Ring;
 
 #[test]
@@ -9,7 +10,7 @@ fn the_maximum_of_rows_of_any_length() -> Tested {
     for (rows, cols) in [(1, 1), (0, 4), (7, 2), (3, 3), (2, 5), (4, 8), (3, 13)] {
         for bits in WIDTHS {
             let ring = Ring::new(bits)?;
-            let step = Max { ring, rows, cols };
+            let step = Max::new(ring, rows, cols);
             let mut data = Data::new(30);
             let x = data.bounded(ring, rows * cols);
             let shares = data.share_signed(ring, &x);
@@ -26,10 +27,58 @@ fn the_maximum_of_rows_of_any_length() -> Tested {
 #[test]
 fn equal_entries_and_the_extremes_side_by_side() -> Tested {
     let ring = Ring::new(12)?;
-    let step = Max { ring, rows: 2, cols: 3 };
+    let step = Max::new(ring, 2, 3);
     let shares = Data::new(31).share_signed(ring, &[-1023, 1023, 1023, -7, -7, -7]);
     let played = play(&step, |context| step.run(context, mine(context, &shares)))?;
     assert_eq!(open_signed(ring, &played.results), [1023, -7]);
+    Ok(())
+}
+
+#[test]
+fn tournaments_of_every_width_find_the_maximum() -> Tested {
+    let ring = Ring::new(13)?;
+    for widths in [vec![], vec![3], vec![4, 2], vec![5, 3, 2], vec![17], vec![6, 9]] {
+        for (rows, cols) in [(0, 9), (3, 1), (2, 2), (3, 7), (1, 18), (2, 31)] {
+            let step = Max { ring, rows, cols, widths: widths.clone() };
+            let mut data = Data::new(36);
+            // few different values, so that many are equal
+            let x: Vec<i64> = data.bounded(ring, rows * cols).iter().map(|x| x / 500).collect();
+            let shares = data.share_signed(ring, &x);
+            let played = play(&step, |context| step.run(context, mine(context, &shares)))?;
+            let rows = x.chunks_exact(cols);
+            let expected: Vec<i64> =
+                rows.map(|row| row.iter().copied().fold(i64::MIN, i64::max)).collect();
+            assert_eq!(open_signed(ring, &played.results), expected, "{step:?}");
+        }
+    }
+    Ok(())
+}
+
+#[test]
+fn entries_may_differ_by_almost_half_the_ring() -> Tested {
+    let ring = Ring::new(10)?;
+    for shift in [-250, 0, 250] {
+        let step = Max::new(ring, 2, 3);
+        let x = [255 + shift, -256 + shift, 0, -256 + shift, shift, shift - 1];
+        let shares = Data::new(37).share_signed(ring, &x);
+        let played = play(&step, |context| step.run(context, mine(context, &shares)))?;
+        assert_eq!(open_signed(ring, &played.results), [255 + shift, shift]);
+    }
+    Ok(())
+}
+
+#[test]
+fn the_chosen_widths_keep_a_vit_row_within_thirty_flips_at_little_cost() -> Tested {
+    let ring = Ring::new(15)?;
+    let chosen = Max::new(ring, 1182, 197);
+    let halving = Max { widths: vec![2], ..chosen.clone() };
+    assert!(chosen.schedule().flips() <= 30, "{chosen:?}: {} flips", chosen.schedule().flips());
+    let bytes = |step: &Max| {
+        let schedule = step.schedule();
+        schedule.bytes(Direction::ToClient) + schedule.bytes(Direction::ToServer)
+    };
+    assert!(10 * bytes(&chosen) <= 13 * bytes(&halving));
+    assert!(10 * cots_of(&chosen) <= 13 * cots_of(&halving));
     Ok(())
 }
 
@@ -114,5 +163,52 @@ fn an_empty_inverse_needs_no_values() -> Tested {
     let step = inverse(true, &[0.5, 1.0, 2.0], 2, 0)?;
     let played = play(&step, |context| step.run(context, &[]))?;
     assert_eq!(played.results, [vec![], vec![]]);
+    Ok(())
+}
+
+fn piecewise(input: u32, work: u32, cut_bits: u32, count: usize) -> Piecewise {
+    let ring = |bits| Ring::new(bits).expect("a ring");
+    let (quarter, coarse_bits) = (1i64 << (input - 2), 2);
+    let thresholds = [-quarter / 2, -1, 0, quarter / 3].map(|t| t >> coarse_bits).to_vec();
+    let pieces =
+        (0..5).map(|j| Quadratic { constant: 7 * j - 9, slope: 3 - 2 * j, curvature: j - 2 });
+    let (input, work) = (ring(input), ring(work));
+    let compare = ring(input.bits() - coarse_bits);
+    Piecewise {
+        input,
+        coarse_bits,
+        compare,
+        thresholds,
+        pieces: pieces.collect(),
+        work,
+        cut_bits,
+        count,
+    }
+}
+
+#[test]
+fn a_piecewise_function_is_its_piece_to_one_unit() -> Tested {
+    for (input, work, cut, count) in
+        [(8, 20, 3, 7), (12, 33, 5, 1), (20, 64, 9, 131), (20, 44, 1, 0), (27, 64, 20, 50)]
+    {
+        let step = piecewise(input, work, cut, count);
+        let mut data = Data::new(38);
+        let x = data.bounded(step.input, count);
+        let shares = data.share_signed(step.input, &x);
+        let played = play(&step, |context| step.run(context, mine(context, &shares)))?;
+        let result = Ring::new(work - cut)?;
+        for (&x, y) in x.iter().zip(open_signed(result, &played.results)) {
+            // the comparison sees x / 4 rounded either way
+            let fits = [x >> 2, (x + 3) >> 2].into_iter().any(|coarse| {
+                let j = step.thresholds.iter().filter(|&&t| coarse >= t).count();
+                let Quadratic { constant, slope, curvature } = step.pieces[j];
+                let value = constant + slope * x + curvature * x * x;
+                let units = [value >> cut, (value + (1 << cut) - 1) >> cut];
+                units.into_iter().any(|unit| result.decode(result.encode(unit)) == y)
+            });
+            assert!(fits, "{x}: {y} in {step:?}");
+        }
+        assert!(step.schedule().flips() <= 7);
+    }
     Ok(())
 }

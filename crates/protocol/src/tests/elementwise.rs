@@ -4,7 +4,8 @@ use super::harness::{
     COUNTS, Data, Tested, WIDTHS, cots_of, mine, open, open_bits, open_signed, play,
 };
 use crate::{
-    Extend, LessThan, Mux, MuxRows, Product, Rescale, Reveal, Square, ToArithmetic, Truncate,
+    Extend, ExtendAll, ExtendSquare, LessThan, Mux, MuxRows, Primitive, Product, Rescale, Reveal,
+    Square, ToArithmetic, Truncate,
 };
 use degreespar_ring::Ring;
 
@@ -23,6 +24,34 @@ fn extending_and_narrowing_keep_bounded_values() -> Tested {
             let expected: Vec<i64> = x.iter().map(|&x| to.decode(to.encode(x))).collect();
             assert_eq!(open_signed(to, &played.results), expected, "{step:?}");
         }
+    }
+    Ok(())
+}
+
+#[test]
+fn extensions_travel_together() -> Tested {
+    for sizes in
+        [vec![], vec![(8, 12, 3)], vec![(8, 12, 7), (20, 19, 2), (2, 64, 0), (37, 64, 131)]]
+    {
+        let mut data = Data::new(18);
+        let (mut parts, mut shares, mut expected) = (Vec::new(), Vec::new(), Vec::new());
+        for (from, to, count) in sizes {
+            let (from, to) = (Ring::new(from)?, Ring::new(to)?);
+            let x = data.bounded(from, count);
+            shares.push(data.share_signed(from, &x));
+            expected.push(x.iter().map(|&x| to.decode(to.encode(x))).collect::<Vec<i64>>());
+            parts.push(Extend { from, to, count });
+        }
+        let step = ExtendAll { parts };
+        let played = play(&step, |context| {
+            let batches: Vec<&[u64]> = shares.iter().map(|both| mine(context, both)).collect();
+            step.run(context, &batches)
+        })?;
+        assert!(step.schedule().flips() <= 1);
+        let [server, client] = played.results;
+        let both = server.into_iter().zip(client).map(|(server, client)| [server, client]);
+        let opened = step.parts.iter().zip(both).map(|(part, both)| open_signed(part.to, &both));
+        assert_eq!(opened.collect::<Vec<_>>(), expected);
     }
     Ok(())
 }
@@ -206,6 +235,47 @@ fn squares_of_any_element() -> Tested {
             let played = play(&step, |context| step.run(context, mine(context, &shares)))?;
             let expected: Vec<u64> = x.iter().map(|&x| ring.mul(x, x)).collect();
             assert_eq!(open(ring, &played.results), expected, "{step:?}");
+        }
+    }
+    Ok(())
+}
+
+#[test]
+fn squares_of_bounded_elements_in_wider_rings() -> Tested {
+    let widths = [(2, 3), (2, 64), (8, 9), (8, 10), (8, 16), (12, 37), (16, 29), (19, 37)];
+    for (from, to) in widths.into_iter().chain([(20, 40), (28, 44), (37, 64), (44, 45), (63, 64)]) {
+        let (from, to) = (Ring::new(from)?, Ring::new(to)?);
+        for (nonnegative, count) in COUNTS.into_iter().flat_map(|n| [(false, n), (true, n)]) {
+            let step = ExtendSquare { from, to, nonnegative, count };
+            let mut data = Data::new(17);
+            let signed = data.bounded(from, count);
+            // the other half's corners: 0 and 2^(b-1) - 1
+            let shift = if nonnegative { (1 << (from.bits() - 2)) - 1 } else { 0 };
+            let x: Vec<i64> = signed.iter().map(|x| x + shift).collect();
+            let shares = data.share_signed(from, &x);
+            let played = play(&step, |context| step.run(context, mine(context, &shares)))?;
+            let square = |&x: &i64| to.reduce((x as u64).wrapping_mul(x as u64));
+            let expected: Vec<u64> = x.iter().map(square).collect();
+            assert_eq!(open(to, &played.results), expected, "{step:?}");
+        }
+    }
+    Ok(())
+}
+
+#[test]
+fn extended_squares_are_exact_for_every_pair_of_shares_of_a_small_ring() -> Tested {
+    let (from, to) = (Ring::new(5)?, Ring::new(11)?);
+    for nonnegative in [false, true] {
+        let (least, most) = if nonnegative { (0, 15) } else { (-8, 7) };
+        let pairs = (least..=most).flat_map(|x: i64| (0..32).map(move |share| (x, share)));
+        let (x, client): (Vec<i64>, Vec<u64>) = pairs.unzip();
+        let server = x.iter().zip(&client).map(|(&x, &share)| from.sub(from.encode(x), share));
+        let shares = [server.collect(), client];
+        let step = ExtendSquare { from, to, nonnegative, count: x.len() };
+        for _ in 0..4 {
+            let played = play(&step, |context| step.run(context, mine(context, &shares)))?;
+            let expected: Vec<i64> = x.iter().map(|x| x * x).collect();
+            assert_eq!(open_signed(to, &played.results), expected, "{step:?}");
         }
     }
     Ok(())

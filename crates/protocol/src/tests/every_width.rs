@@ -2,8 +2,8 @@
 
 use super::harness::{Data, Tested, mine, open, open_bits, open_signed, play, play_with};
 use crate::{
-    Extend, LessThan, Linear, MatMul, Max, Mux, MuxRows, Product, Rescale, Reveal, Square,
-    ToArithmetic, Truncate, WeightTable,
+    Extend, ExtendSquare, LessThan, Linear, MatMul, Max, Mux, MuxRows, Product, Rescale, Reveal,
+    Square, ToArithmetic, Truncate, WeightTable,
 };
 use degreespar_ring::{Ring, matmul, matmul_narrow};
 
@@ -41,6 +41,28 @@ fn bounded(ring: Ring, count: usize, data: &mut Data) -> Vec<i64> {
 fn mixed<T: Copy>(values: Vec<T>, count: usize, data: &mut Data) -> Vec<T> {
     let start = data.narrow(5).last().map_or(0, |&word| word.unsigned_abs() as usize);
     values.iter().copied().cycle().skip(start % values.len().max(1)).take(count).collect()
+}
+
+#[test]
+fn squares_in_wider_rings_are_exact() -> Tested {
+    for (bits, count, mut data) in cases().filter(|(bits, ..)| *bits < 64) {
+        let from = Ring::new(bits)?;
+        for to in [bits + 1, bits + 2, (2 * bits).min(64), 64] {
+            let to = Ring::new(to)?;
+            for nonnegative in [false, true] {
+                let shift = if nonnegative { (1 << (bits - 2)) - 1 } else { 0 };
+                let x = bounded(from, count, &mut data).into_iter().map(|x| x + shift);
+                let x: Vec<i64> = x.collect();
+                let shares = data.share_signed(from, &x);
+                let step = ExtendSquare { from, to, nonnegative, count };
+                let got = play(&step, |c| step.run(c, mine(c, &shares)))?;
+                let square = |&x: &i64| to.reduce((x as u64).wrapping_mul(x as u64));
+                let expected: Vec<u64> = x.iter().map(square).collect();
+                assert_eq!(open(to, &got.results), expected, "{step:?}");
+            }
+        }
+    }
+    Ok(())
 }
 
 #[test]
@@ -187,7 +209,7 @@ fn maxima_of_rows_with_both_extremes() -> Tested {
     for (bits, cols, mut data) in cases() {
         let (ring, rows, cols) = (Ring::new(bits)?, 3, cols.clamp(1, 17));
         let x = bounded(ring, rows * cols, &mut data);
-        let step = Max { ring, rows, cols };
+        let step = Max::new(ring, rows, cols);
         let shares = data.share_signed(ring, &x);
         let got = play(&step, |c| step.run(c, mine(c, &shares)))?;
         let expected: Vec<i64> =

@@ -3,9 +3,9 @@
 use super::harness::{Data, Outcome, Tested, in_two_threads, prepared};
 use crate::ideal::{ClearProducts, IdealCots};
 use crate::{
-    AffineGuess, Context, Extend, Inverse, LessThan, Linear, Max, Mux, MuxRows, Need, OtSupply,
-    Preparer, Primitive, Product, ProtocolError, Reveal, Session, Square, Store, ToArithmetic,
-    Truncate, WeightTable,
+    AffineGuess, Context, Extend, ExtendAll, ExtendSquare, Inverse, LessThan, Linear, Max, Mux,
+    MuxRows, Need, OtSupply, Piecewise, Preparer, Primitive, Product, ProtocolError, Quadratic,
+    Reveal, Session, Square, Store, ToArithmetic, Truncate, WeightTable,
 };
 use degreespar_link::{Channel, Direction, Link, LinkError, Party, memory};
 use degreespar_ot::Prg;
@@ -45,9 +45,14 @@ fn a_message_of_the_wrong_size_is_refused_by_every_primitive() -> Tested {
     wrong_size(against_a_liar(&step, |context| step.run(context, &bits, &x).map(drop)));
     let step = Extend { from: ring, to: Ring::new(30)?, count };
     wrong_size(against_a_liar(&step, |context| step.run(context, &x).map(drop)));
+    let step = ExtendSquare { from: ring, to: Ring::new(30)?, nonnegative: true, count };
+    wrong_size(against_a_liar(&step, |context| step.run(context, &x).map(drop)));
+    let parts = vec![Extend { from: ring, to: Ring::new(30)?, count }; 2];
+    let step = ExtendAll { parts };
+    wrong_size(against_a_liar(&step, |context| step.run(context, &[&x, &x]).map(drop)));
     let step = LessThan { ring, thresholds: vec![0, 3], count };
     wrong_size(against_a_liar(&step, |context| step.run(context, &x).map(drop)));
-    let step = Max { ring, rows: 1, cols: count };
+    let step = Max::new(ring, 1, count);
     wrong_size(against_a_liar(&step, |context| step.run(context, &x).map(drop)));
     Ok(())
 }
@@ -98,13 +103,16 @@ fn arguments_of_another_length_are_refused() -> Tested {
     };
     let x = [1, 2];
     refused(alone(|c| Square { ring, count: 3 }.run(c, &x).map(drop)));
+    let wider = Ring::new(ring.bits() + 9)?;
+    let extend_square = ExtendSquare { from: ring, to: wider, nonnegative: true, count: 3 };
+    refused(alone(|c| extend_square.run(c, &x).map(drop)));
     refused(alone(|c| Product { ring, count: 3 }.run(c, &[0; 3], &x).map(drop)));
     refused(alone(|c| Mux { ring, count: 3 }.run(c, &[0, 1], &[0; 3]).map(drop)));
     refused(alone(|c| MuxRows { ring, rows: 3, width: 1 }.run(c, &[0, 1], &[0; 3]).map(drop)));
     refused(alone(|c| MuxRows { ring, rows: 1, width: 3 }.run(c, &[0], &x).map(drop)));
     refused(alone(|c| ToArithmetic { ring, count: 3 }.run(c, &[0, 1]).map(drop)));
     refused(alone(|c| Reveal { ring, count: 3 }.run(c, &x).map(drop)));
-    refused(alone(|c| Max { ring, rows: 1, cols: 3 }.run(c, &x).map(drop)));
+    refused(alone(|c| Max::new(ring, 1, 3).run(c, &x).map(drop)));
     refused(alone(|c| Truncate { ring, drop_bits: 2, count: 3 }.run(c, &x).map(drop)));
     refused(alone(|c| LessThan { ring, thresholds: vec![0], count: 3 }.run(c, &x).map(drop)));
     Ok(())
@@ -120,10 +128,33 @@ fn impossible_public_parameters_are_refused() -> Tested {
         LessThan { ring: one, thresholds: vec![0], count: 1 }.run(c, &[1]).map(drop)
     }));
     refused(alone(|c| Extend { from: one, to: ring, count: 1 }.run(c, &[1]).map(drop)));
+    for (from, to) in [(one, ring), (ring, ring), (ring, one)] {
+        let step = ExtendSquare { from, to, nonnegative: false, count: 1 };
+        refused(alone(|c| step.run(c, &[1]).map(drop)));
+    }
     for drop_bits in [19, 20, 64, u32::MAX] {
         refused(alone(|c| Truncate { ring, drop_bits, count: 1 }.run(c, &[1]).map(drop)));
     }
-    refused(alone(|c| Max { ring, rows: 0, cols: 0 }.run(c, &[]).map(drop)));
+    refused(alone(|c| Max::new(ring, 0, 0).run(c, &[]).map(drop)));
+    let single = Max { ring, rows: 1, cols: 3, widths: vec![2, 1] };
+    refused(alone(|c| single.run(c, &[1, 2, 3]).map(drop)));
+    let curve = Quadratic { constant: 1, slope: 0, curvature: 0 };
+    let fits = Piecewise {
+        input: ring,
+        coarse_bits: 2,
+        compare: Ring::new(18)?,
+        thresholds: vec![3],
+        pieces: vec![curve; 2],
+        work: Ring::new(40)?,
+        cut_bits: 3,
+        count: 1,
+    };
+    let one_piece = Piecewise { thresholds: vec![], pieces: vec![curve], ..fits.clone() };
+    let all_cut = Piecewise { cut_bits: 40, ..fits.clone() };
+    let narrow_work = Piecewise { work: ring, ..fits.clone() };
+    for step in [one_piece, all_cut, narrow_work, Piecewise { compare: ring, ..fits }] {
+        refused(alone(|c| step.run(c, &[1]).map(drop)));
+    }
     let guess =
         AffineGuess { thresholds: vec![], constants: vec![1], slopes: vec![-1], slope_frac: 2 };
     let inverse = Inverse {

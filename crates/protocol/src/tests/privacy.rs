@@ -3,8 +3,8 @@
 use super::harness::{Outcome, Tested, in_two_threads, prepared};
 use crate::cots::{CotSource, OtSupply};
 use crate::{
-    Context, CotCount, Extend, LessThan, MatMul, Max, Mux, MuxRows, Primitive, Product,
-    ProtocolError, Rescale, Square, ToArithmetic, Truncate, WeightTable,
+    Context, CotCount, Extend, ExtendSquare, LessThan, MatMul, Max, Mux, MuxRows, Primitive,
+    Product, ProtocolError, Rescale, Square, ToArithmetic, Truncate, WeightTable,
 };
 use degreespar_link::{Channel, Frame, LinkError, Party, Schedule, Transport, memory};
 use degreespar_ot::{OtError, ReceiverCots, SenderCots};
@@ -89,13 +89,17 @@ fn every_message_is_masked() -> Tested {
     check_masks(&step, |context| step.run(context, &bits).map(drop))?;
     let step = Extend { from: ring, to: Ring::new(40)?, count };
     check_masks(&step, |context| step.run(context, &x).map(drop))?;
+    let step = ExtendSquare { from: ring, to: Ring::new(44)?, nonnegative: false, count };
+    check_masks(&step, |context| step.run(context, &x).map(drop))?;
+    let step = Max { ring, rows: 2000, cols: 4, widths: vec![4] };
+    check_masks(&step, |context| step.run(context, &x).map(drop))?;
     let step = LessThan { ring, thresholds: vec![0, 9], count };
     check_masks(&step, |context| step.run(context, &x).map(drop))?;
     let step = Truncate { ring, drop_bits: 7, count };
     check_masks(&step, |context| step.run(context, &x).map(drop))?;
     let step = Rescale { from: ring, drop_bits: 4, to: Ring::new(44)?, count };
     check_masks(&step, |context| step.run(context, &x).map(drop))?;
-    let step = Max { ring, rows: 1600, cols: 5 };
+    let step = Max::new(ring, 1600, 5);
     check_masks(&step, |context| step.run(context, &x).map(drop))?;
     let step = MatMul { ring, batch: 2, rows: 30, inner: 20, cols: 30 };
     let zeros = vec![0; 1200];

@@ -2,8 +2,8 @@
 
 use super::harness::{Data, Outcome, Tested, check_recording, in_two_threads, open_signed};
 use crate::{
-    Declared, Forecast, LessThan, Linear, MatMul, Max, Mux, Plan, Preparer, Product, Reveal,
-    Session, Square, Truncate,
+    Declared, ExtendSquare, Forecast, LessThan, Linear, MatMul, Max, Mux, Plan, Preparer, Product,
+    Reveal, Session, Square, Truncate,
 };
 use degreespar_link::{Direction, Link, Meter, Party, Stream, memory};
 use degreespar_ring::Ring;
@@ -39,7 +39,7 @@ impl Program {
             clear: Mux { ring, count },
             square: Square { ring, count },
             gram: MatMul { ring, batch: 1, rows: ROWS, inner: COLS, cols: ROWS },
-            max: Max { ring, rows: ROWS, cols: COLS },
+            max: Max::new(ring, ROWS, COLS),
             scale: Product { ring, count: ROWS },
             reveal: Reveal { ring, count: count + ROWS * ROWS + ROWS },
         };
@@ -167,6 +167,32 @@ fn squares_and_products_of_ciphertexts_equal_plain_integers() -> Tested {
     // 16-bit values: squares wrap in 29 bits, products do not in 37
     let wrapped = |value: i64| narrow.decode(narrow.encode(value));
     assert!((0..8000).all(|i| squares[i] == wrapped(x[i] * x[i]) && products[i] == x[i] * y[i]));
+    Ok(())
+}
+
+#[test]
+fn extended_squares_of_ciphertexts_equal_plain_integers() -> Tested {
+    let (from, to) = (Ring::new(19)?, Ring::new(37)?);
+    let step = ExtendSquare { from, to, nonnegative: false, count: 8192 };
+    let mut plan = Plan::default();
+    plan.add(&step);
+    assert!(crate::cot_count(plan.needs()).server_sends <= 2 * 8192, "no OT makes the cross pairs");
+    let mut data = Data::new(52);
+    let x = data.bounded(from, 8192);
+    let shares = data.share_signed(from, &x);
+    let (server, client) = memory::links();
+    let one = |link: Link| -> Outcome<Vec<u64>> {
+        let mut session = Session::new(link)?;
+        let declared = session.prepare_schedule(plan.needs())?;
+        session.record();
+        session.prepare(plan.needs())?;
+        check_recording(&session.take_recording(Stream::Prepare), &declared);
+        let mine = &shares[usize::from(!session.party().is_server())];
+        session.run(|context| step.run(context, mine))
+    };
+    let (server, client) = in_two_threads(|| one(server), || one(client));
+    let squares = open_signed(to, &[server?, client?]);
+    assert!(squares.iter().zip(&x).all(|(square, x)| *square == x * x));
     Ok(())
 }
 
