@@ -2,7 +2,7 @@
 
 use super::plaintext::Plaintexts;
 use super::server::SlotKeys;
-use super::{DIMENSION, NARROW, SETS, SlotShape};
+use super::{DIMENSION, NARROW, SETS, SMALL, SlotShape, WIDE};
 use crate::LatticeError;
 use crate::fraction::Lift;
 use crate::keys::KeyPair;
@@ -176,6 +176,26 @@ fn every_set_masks_floods_and_stays_within_128_bits() {
         assert!(set.plain.iter().all(|prime| prime >> set.plain_bits == 1));
         // the mask's interval [reach, T - reach) and 40 bits of it
         assert!(set.masks(18, 2) && !set.masks(41, 2));
+    }
+}
+
+/// docs/security-lattice.md, "Products of many pairs": log2 q, log2 t, f and log2 d for one and two products.
+#[test]
+fn the_arithmetic_of_the_documents() {
+    let rows = [
+        (&SMALL, 204, 76, 125, [83.2, 83.7]),
+        (&NARROW, 150, 49, 98, [56.2, 56.7]),
+        (&WIDE, 172, 60, 109, [67.2, 67.7]),
+    ];
+    for (set, modulus_bits, scale_bits, flood_bits, noise) in rows {
+        assert_eq!((set.modulus_bits(), set.scale_bits()), (modulus_bits, scale_bits), "{set:?}");
+        assert_eq!(set.flood_bits(), flood_bits, "{set:?}");
+        for (terms, log_d) in [1, 2].into_iter().zip(noise) {
+            assert!((set.noise_bits(terms) - log_d).abs() < 0.05, "{set:?}");
+            // log2 of 0.883 d / 2^f
+            let distance = set.noise_bits(terms) - f64::from(flood_bits) - 0.18;
+            assert!((-42.05..-41.4).contains(&distance), "{set:?}: 2^{distance}");
+        }
     }
 }
 
