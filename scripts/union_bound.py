@@ -52,7 +52,9 @@ def main() -> None:
     flooded = CIPHERTEXTS_AN_ENTRY * masked + sum(entries.values()) - masked
     for kind, count in sorted(entries.items()):
         print(f"{kind:<24}{count:>14,} entries")
-    print(f"masks:  {masked:,} at most 2^-{MASK_BITS:.0f} each, together 2^{math.log2(masked) - MASK_BITS:.1f}")
+    print(
+        f"masks:  {masked:,} at most 2^-{MASK_BITS:.0f} each, together 2^{math.log2(masked) - MASK_BITS:.1f}"
+    )
     together = math.log2(flooded) / 2 - FLOOD_BITS
     print(f"floods: {flooded:,} at most 2^-{FLOOD_BITS:.0f} each, together 2^{together:.1f}")
 
