@@ -1,9 +1,10 @@
-"""Statistical distances of a whole inference, from the plans and the lattice's formulas: docs/security.md quotes them.
+"""Statistical distances of a whole inference, from its plans: docs/security.md quotes them.
 
     python scripts/union_bound.py vit-b
 
-Counts every pair of a program that ciphertexts may make and every entry of a hidden matrix product, and adds their
-distances: masks add entry by entry, floods as the root of the sum of squares (docs/security-lattice.md).
+Counts every pair of a program that ciphertexts may make and every entry of a hidden matrix product, and
+adds their distances: masks entry by entry, floods as the root of the sum of squares
+(docs/security-lattice.md).
 """
 
 import math
