@@ -44,7 +44,7 @@ setup: $(VENV)/.native ## environment and native core, without torch
 setup-dev: $(VENV)/.dev $(VENV)/.native ## the same with torch, test and lint tools
 
 demo: setup ## private answers for real pictures, between two processes on this machine
-	$(PY) scripts/demo.py
+	$(PY) scripts/demo.py --beside demo/model
 
 demo-text: setup ## private answers for real sentences of movie reviews, the same way
 	$(PY) scripts/demo_text.py

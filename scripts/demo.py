@@ -1,8 +1,9 @@
 """The whole road on one machine: a server process, a client process, real pictures, private answers.
 
-    python scripts/demo.py [--row]
+    python scripts/demo.py [--beside demo/model] [--row]
 
-Exits with 1 if a private answer is not the one of the same model in the clear.
+The compressed model answers; `--beside` has the uncompressed one answer the same pictures and shows the
+figures side by side. Exits with 1 if a private answer is not the one of the same model in the clear.
 """
 
 from __future__ import annotations
@@ -17,48 +18,69 @@ from typing import Any
 import numpy as np
 
 from degreespar.artifact import ClientPart, read_client, read_server
+from degreespar.bench.demo import agrees, demo_metrics
 from degreespar.bench.processes import Pair
 from degreespar.bench.rows import append, measured
 from degreespar.errors import DegreeSparError
 from degreespar.party.oracle import Oracle, Scores
 from degreespar.party.pace import Mode
 from degreespar.party.pictures import read_pictures, to_patches
-from degreespar.report.demo import LARGEST_SCORE_GAP, aligned, summary
+from degreespar.report.demo import BESIDE, PICTURE, aligned, summary
 
 ROOT = Path(__file__).resolve().parent.parent
 
 
 def main() -> int:
-    """Prepare, run both parties, compare, report."""
+    """Both models after one another: private answers, the same in the clear, the figures side by side."""
     options = _options()
     begin = time.perf_counter()
     try:
         pictures = sorted(options.pictures.glob("*.png"))[: options.limit]
         truth = _truth(options.pictures)
-        extra = ["--mode", options.mode.value]
-        done = Pair(options.folder, options.model, _say).classify(pictures, extra).facts
-        _say("the same model in the clear")
-        scores = _clear_scores(options.model, pictures)
-        labels = json.loads((options.model / "public.json").read_text(encoding="utf-8"))["labels"]
-        clear = [labels[index] for index in scores.argmax(axis=1)]
-        table = _table(done, pictures, clear, truth)
-        metrics = _metrics(done, scores, clear, table)
+        name, metrics, table = _answered(options, options.model, pictures, truth)
+        if options.beside is not None:
+            metrics[BESIDE] = _answered(options, options.beside, pictures, truth)[1]
         print(f"\n{aligned(table)}\n\n{summary(metrics)}")
         _say(f"the whole demo took {time.perf_counter() - begin:.0f} s")
         if options.row:
-            _add_row(options, done, {**metrics, "table": table})
+            config = {"mode": options.mode.value, "cores_shared": True}
+            figures = {**metrics, "table": table}
+            row = measured("demo", name, config, figures, network="loopback, same machine")
+            _say(f"row added to {append(row, ROOT / 'results')}")
     except (DegreeSparError, OSError) as error:
         _say(f"failed: {error}")
         return 1
     except KeyboardInterrupt:
         return 130
-    same = metrics["private_equals_clear"] == len(pictures)
-    return 0 if same and metrics["largest_score_gap"] <= LARGEST_SCORE_GAP else 1
+    return 0 if all(agrees(each, PICTURE) for each in (metrics, metrics.get(BESIDE, metrics))) else 1
+
+
+def _answered(
+    options: argparse.Namespace, model: Path, pictures: list[Path], truth: dict[str, str]
+) -> tuple[str, dict[str, Any], dict[str, list[str]]]:
+    """Name, figures and table of one model."""
+    _say(f"private answers of {model.name}")
+    done = (
+        Pair(options.folder / model.name, model, _say)
+        .classify(pictures, ["--mode", options.mode.value])
+        .facts
+    )
+    _say(f"{model.name} in the clear")
+    scores, labels = _clear(model, pictures)
+    table = {
+        PICTURE: [path.name for path in pictures],
+        "private answer": [answer["label"] for answer in done["pictures"]],
+        "in the clear": [labels[index] for index in scores.argmax(axis=1)],
+        "truth": [truth.get(path.name, "-") for path in pictures],
+    }
+    metrics = {"artifact": done["artifact"], **demo_metrics(done, PICTURE, scores, table)}
+    return done["model"], metrics, table
 
 
 def _options() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description="Private answers between two processes on this machine.")
-    parser.add_argument("--model", type=Path, default=ROOT / "demo" / "model")
+    parser.add_argument("--model", type=Path, default=ROOT / "demo" / "model-compressed")
+    parser.add_argument("--beside", type=Path, metavar="MODEL", help="another model for the second column")
     parser.add_argument("--pictures", type=Path, default=ROOT / "demo" / "pictures")
     parser.add_argument(
         "--folder", type=Path, default=ROOT / "demo-run", help="for keys and the client's files"
@@ -79,53 +101,14 @@ def _truth(pictures: Path) -> dict[str, str]:
     return {entry["file"]: entry["label"] for entry in listed}
 
 
-def _clear_scores(model: Path, pictures: list[Path]) -> Scores:
+def _clear(model: Path, pictures: list[Path]) -> tuple[Scores, tuple[str, ...]]:
     public, client, _ = read_client(model)
     _, tensors, _ = read_server(model)
-    oracle = Oracle(public, {name: tensor.astype(np.int64) for name, tensor in tensors.items()})
     if not isinstance(client, ClientPart):
         raise DegreeSparError(f"{model} is no model of pictures")
-    return oracle.scores(to_patches(read_pictures(pictures, public.pictures), public.pictures, client))
-
-
-def _table(
-    done: dict[str, Any], pictures: list[Path], clear: list[str], truth: dict[str, str]
-) -> dict[str, list[str]]:
-    """Column by column."""
-    return {
-        "picture": [path.name for path in pictures],
-        "private answer": [answer["label"] for answer in done["pictures"]],
-        "in the clear": clear,
-        "truth": [truth.get(path.name, "-") for path in pictures],
-    }
-
-
-def _metrics(
-    done: dict[str, Any], scores: Scores, clear: list[str], table: dict[str, list[str]]
-) -> dict[str, Any]:
-    """Means per picture of what the client measured, and how many answers are which."""
-    answers = done["pictures"]
-    private = table["private answer"]
-    gap = np.abs(np.array([answer["scores"] for answer in answers]) - scores).max()
-    metrics: dict[str, Any] = {
-        "pictures": len(answers),
-        "private_equals_clear": sum(mine == other for mine, other in zip(private, clear, strict=True)),
-        "right": sum(mine == other for mine, other in zip(private, table["truth"], strict=True)),
-        "largest_score_gap": float(gap),
-        **{f"set_up_{key}": value for key, value in done["set_up"].items()},
-    }
-    for phase in ("prepare", "answer"):
-        for key in answers[0][phase]:
-            metrics[f"{phase}_{key}_per_picture"] = sum(answer[phase][key] for answer in answers) / len(
-                answers
-            )
-    return metrics
-
-
-def _add_row(options: argparse.Namespace, done: dict[str, Any], metrics: dict[str, Any]) -> None:
-    config = {"artifact": done["artifact"], "mode": options.mode.value, "cores_shared": True}
-    row = measured("demo", done["model"], config, metrics, network="loopback, same machine")
-    _say(f"row added to {append(row, ROOT / 'results')}")
+    oracle = Oracle(public, {name: tensor.astype(np.int64) for name, tensor in tensors.items()})
+    patches = to_patches(read_pictures(pictures, public.pictures), public.pictures, client)
+    return oracle.scores(patches), public.labels
 
 
 def _say(text: str) -> None:

@@ -12,11 +12,11 @@ import json
 import sys
 import time
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
 from degreespar.artifact import TextPart, read_client, read_server
+from degreespar.bench.demo import agrees, demo_metrics
 from degreespar.bench.processes import Pair
 from degreespar.bench.rows import append, measured
 from degreespar.cli.inputs import shown
@@ -24,7 +24,7 @@ from degreespar.errors import DegreeSparError
 from degreespar.party.errors import TextError
 from degreespar.party.oracle import Oracle, Scores
 from degreespar.party.texts import to_rows
-from degreespar.report.demo import LARGEST_SCORE_GAP, TEXT, aligned, summary
+from degreespar.report.demo import TEXT, aligned, summary
 
 ROOT = Path(__file__).resolve().parent.parent
 
@@ -47,7 +47,7 @@ def main() -> int:
             "in the clear": [labels[index] for index in scores.argmax(axis=1)],
             "truth": truth,
         }
-        metrics = _metrics(done, scores, table)
+        metrics = demo_metrics(done, TEXT, scores, table)
         print(f"\n{aligned(table)}\n\n{summary(metrics)}")
         _say(f"the whole demo took {time.perf_counter() - begin:.0f} s")
         if options.row:
@@ -60,8 +60,7 @@ def main() -> int:
         return 1
     except KeyboardInterrupt:
         return 130
-    same = metrics["private_equals_clear"] == len(texts)
-    return 0 if same and metrics["largest_score_gap"] <= LARGEST_SCORE_GAP else 1
+    return 0 if agrees(metrics, TEXT) else 1
 
 
 def _options() -> argparse.Namespace:
@@ -90,24 +89,6 @@ def _clear(model: Path, texts: list[str]) -> tuple[Scores, tuple[str, ...], int]
     given = to_rows([(text, None) for text in texts], public, client)
     wide = {name: tensor.astype(np.int64) for name, tensor in tensors.items()}
     return Oracle(public.at_length(given.tokens), wide).scores(given.rows), public.labels, sum(given.cut)
-
-
-def _metrics(done: dict[str, Any], scores: Scores, table: dict[str, list[str]]) -> dict[str, Any]:
-    """Means per text of what the client measured, and how many answers are which."""
-    answers, private = done["texts"], table["private answer"]
-    gap = np.abs(np.array([answer["scores"] for answer in answers]) - scores).max()
-    metrics: dict[str, Any] = {
-        "texts": len(answers),
-        "private_equals_clear": sum(a == b for a, b in zip(private, table["in the clear"], strict=True)),
-        "right": sum(a == b for a, b in zip(private, table["truth"], strict=True)),
-        "largest_score_gap": float(gap),
-        **{f"set_up_{key}": value for key, value in done["set_up"].items()},
-    }
-    for phase in ("prepare", "answer"):
-        for key in answers[0][phase]:
-            total = sum(answer[phase][key] for answer in answers)
-            metrics[f"{phase}_{key}_per_{TEXT}"] = total / len(answers)
-    return metrics
 
 
 def _say(text: str) -> None:

@@ -9,15 +9,16 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.made_artifact import made_artifact, write_picture
+from tests.support.made_artifact import made_artifact, selecting_policy, write_picture
 
 pytestmark = pytest.mark.slow
 SCRIPT = Path(__file__).parent.parent.parent / "scripts" / "demo.py"
 
 
-def _demo(place: Path) -> subprocess.CompletedProcess[str]:
+def _demo(place: Path, *more: str | Path) -> subprocess.CompletedProcess[str]:
     folders = ["--model", place / "model", "--pictures", place / "pictures", "--folder", place / "run"]
-    return subprocess.run([sys.executable, SCRIPT, *folders], capture_output=True, text=True, timeout=100)
+    command = [sys.executable, SCRIPT, *folders, *more]
+    return subprocess.run(command, capture_output=True, text=True, timeout=100)
 
 
 @pytest.fixture
@@ -35,12 +36,20 @@ def place(tmp_path: Path) -> Path:
 def test_it_compares_every_picture_and_leaves_no_row(place: Path) -> None:
     done = _demo(place)
     assert done.returncode == 0, done.stderr
-    assert "private = clear   3/3" in done.stdout
+    assert "private = clear      3/3\n" in done.stdout
     assert "client | picture 3/3 2.png: answer 4/4 (head)" in done.stderr
-    assert sorted(path.name for path in (place / "run" / "client-model").iterdir()) == [
+    assert sorted(path.name for path in (place / "run" / "model" / "client-model").iterdir()) == [
         "client.json",
         "public.json",
     ]
+
+
+def test_it_shows_two_models_side_by_side(place: Path) -> None:
+    made_artifact(place / "other", degrees=selecting_policy())
+    done = _demo(place, "--beside", place / "other")
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.count("3/3") == 2
+    assert "compressed" in done.stdout and "uncompressed" in done.stdout
 
 
 @pytest.mark.parametrize(("file", "word"), [("server.safetensors", "server"), ("public.json", "public.json")])

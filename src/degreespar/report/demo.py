@@ -1,4 +1,4 @@
-"""What the demo prints, from the figures that it puts into its row."""
+"""What the demos print, from the figures that they put into their rows."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -9,46 +9,60 @@ LARGEST_SCORE_GAP = 0.1
 
 PICTURE, TEXT = "picture", "text"
 COLUMNS = ("private answer", "in the clear", "truth")
+BESIDE = "uncompressed"
+"""Where a row keeps the figures of the model that the shown one was made from; also its column's name."""
+
+Cells = Sequence[Sequence[str]]
 
 
 def aligned(table: Mapping[str, Sequence[str]]) -> str:
     """The demo's columns under their names, what was asked in front."""
     columns = (TEXT if TEXT in table else PICTURE, *COLUMNS)
-    cells = [table[name] for name in columns]
-    widths = [max(map(len, (name, *column))) for name, column in zip(columns, cells, strict=True)]
-    rows = [columns, tuple("-" * width for width in widths), *zip(*cells, strict=True)]
-    return "\n".join(
-        "  ".join(f"{cell:<{width}}" for cell, width in zip(row, widths, strict=True)).rstrip()
-        for row in rows
-    )
+    rows = [columns, *zip(*(table[name] for name in columns), strict=True)]
+    lines = _columns(rows).split("\n")
+    widths = [max(len(row[number]) for row in rows) for number in range(len(columns))]
+    return "\n".join([lines[0], "  ".join("-" * width for width in widths), *lines[1:]])
 
 
 def summary(metrics: Mapping[str, Any]) -> str:
-    """Agreement, seconds, bytes and rounds: means of one picture or text."""
-    m, kind = metrics, _kind(metrics)
-    online_s = m[f"answer_seconds_per_{kind}"]
+    """Agreement, seconds, bytes and rounds, means of one picture or text; two models side by side."""
+    shown = {"compressed": metrics, BESIDE: metrics[BESIDE]} if BESIDE in metrics else {"": metrics}
+    facts = [_facts(model) for model in shown.values()]
+    names = [["", *shown]] if BESIDE in metrics else []
+    rows = [[label, *(fact[label] for fact in facts)] for label in facts[0]]
+    return _columns([*names, *rows])
+
+
+def _facts(m: Mapping[str, Any]) -> dict[str, str]:
+    kind = _kind(m)
+    count, online_s = m[f"{kind}s"], m[f"answer_seconds_per_{kind}"]
     total_s = m[f"prepare_seconds_per_{kind}"] + online_s
-    count = m[f"{kind}s"]
-    return "\n".join(
-        [
-            f"private = clear   {m['private_equals_clear']}/{count}; right {m['right']}/{count}",
-            f"scores            differ by at most {m['largest_score_gap']:.4f} (allowed {LARGEST_SCORE_GAP})",
-            f"seconds           {total_s:.2f} per {kind}, {online_s:.2f} of them online",
-            _traffic(m, "prepare", "prepared"),
-            _traffic(m, "answer", "online"),
-            f"set-up            {m['set_up_seconds']:.2f} s once",
-        ]
-    )
+    return {
+        "private = clear": f"{m['private_equals_clear']}/{count}",
+        "right": f"{m['right']}/{count}",
+        "scores differ by": f"at most {m['largest_score_gap']:.4f} (allowed {LARGEST_SCORE_GAP})",
+        f"seconds per {kind}": f"{total_s:.2f}, {online_s:.2f} of them online",
+        "prepared": _traffic(m, "prepare"),
+        "online": _traffic(m, "answer"),
+        "set-up": f"{m['set_up_seconds']:.2f} s once",
+    }
 
 
 def _kind(metrics: Mapping[str, Any]) -> str:
     return TEXT if f"{TEXT}s" in metrics else PICTURE
 
 
-def _traffic(metrics: Mapping[str, Any], phase: str, what: str) -> str:
+def _traffic(metrics: Mapping[str, Any], phase: str) -> str:
     down, up, flips = (
         metrics[f"{phase}_{key}_per_{_kind(metrics)}"]
         for key in ("to_client_bytes", "to_server_bytes", "flips")
     )
-    sent = f"{down / 1e6:.2f} MB to the client, {up / 1e6:.2f} MB to the server"
-    return f"{what:<18}{sent}, {flips:.0f} message flips"
+    return f"{down / 1e6:.2f} MB down, {up / 1e6:.2f} MB up, {flips:.0f} flips"
+
+
+def _columns(rows: Cells) -> str:
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    return "\n".join(
+        "  ".join(f"{cell:<{width}}" for cell, width in zip(row, widths, strict=True)).rstrip()
+        for row in rows
+    )
