@@ -1,10 +1,10 @@
-"""Statistical distances of a whole inference, from its plans: docs/security.md quotes them.
+"""What a whole inference risks, statistical distances and wrong values, from its plans (docs/security.md).
 
     python scripts/union_bound.py vit-b
 
 Counts every pair of a program that ciphertexts may make and every entry of a hidden matrix product, and
-adds their distances: masks entry by entry, floods as the root of the sum of squares
-(docs/security-lattice.md).
+adds up what they risk: wraps of masked products entry by entry (a wrong value), floods as the root of the
+sum of squares (a statistical distance); docs/security-lattice.md.
 """
 
 import math
@@ -18,8 +18,8 @@ from degreespar.engine.ops import Ops
 from degreespar.engine.trace import TraceBackend
 from degreespar.program.vit import VitProgram
 
-MASK_BITS = 40.0
-"""Least, per masked entry."""
+WRAP_BITS = 40.0
+"""How rarely a masked product wraps, at least."""
 FLOOD_BITS = 40.0
 """Least, per flooded coefficient or entry."""
 SQUARINGS, GELU_ORDER = 6, 4
@@ -54,7 +54,7 @@ def main() -> None:
     for kind, count in sorted(entries.items()):
         print(f"{kind:<24}{count:>14,} entries")
     print(
-        f"masks:  {masked:,} at most 2^-{MASK_BITS:.0f} each, together 2^{math.log2(masked) - MASK_BITS:.1f}"
+        f"wraps:  {masked:,} at most 2^-{WRAP_BITS:.0f} each, together 2^{math.log2(masked) - WRAP_BITS:.1f}"
     )
     together = math.log2(flooded) / 2 - FLOOD_BITS
     print(f"floods: {flooded:,} at most 2^-{FLOOD_BITS:.0f} each, together 2^{together:.1f}")

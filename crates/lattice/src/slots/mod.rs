@@ -1,18 +1,19 @@
 //! Products of many pairs of numbers, entry by entry, on ciphertexts.
 //!
 //! F_slots: the client holds vectors x_1 .. x_m, the server y_1 .. y_m (m is 1 or 2, entries mod 2^l). Each gets one
-//! additive share mod 2^l of x_1 * y_1 + .. + x_m * y_m, entry by entry, exact. Semi-honest; nobody learns anything else.
+//! additive share mod 2^l of x_1 * y_1 + .. + x_m * y_m, entry by entry; each is exact but with probability 2^-40 (step 2).
+//! Semi-honest; nobody learns anything else.
 //!
 //! Numbers modulo a prime t = 1 mod 2n are the values of a polynomial modulo X^n + 1 at n points ("slots"), so that a
 //! product of polynomials multiplies n pairs (Smart and Vercauteren, "Fully Homomorphic SIMD Operations", Designs, Codes and
-//! Cryptography 2014; BFV encryption with scale q / t). Entries count as signed integers, and products are computed modulo
-//! two such primes, whose product T is so large that a mask below T hides them as integers: [`SlotSet::masks`]. The plaintext
-//! modulus t of a ciphertext is one of the primes, or T itself where q has room for it.
+//! Cryptography 2014; BFV encryption with scale q / t). Entries count as signed integers, and products are computed modulo T,
+//! two such primes' product. The plaintext modulus t of a ciphertext is one of the primes, or T itself where q has room for it.
 //!
 //! 1. Client, [`crate::ClientKeys::request_slots`]: encrypts its entries, modulo each t, symmetrically; the random halves as a seed.
 //! 2. Server, [`crate::ServerKeys::reply_slots`]: multiplies by its entries' polynomials and sums up; adds a fresh encryption of
-//!    zero, a random r per entry and a flood; rounds. Its share is -r.
-//! 3. Client, [`crate::ClientKeys::finish_slots`]: decrypts modulo both primes, and joins them to product + r as an integer.
+//!    zero, a uniform r below T per entry and a flood; rounds. Its share is -r. As T is so much larger than the products,
+//!    product + r leaves [0, T), and the share is wrong, with probability 2^-40 at most: [`SlotSet::carries`].
+//! 3. Client, [`crate::ClientKeys::finish_slots`]: decrypts modulo both primes, and joins them to product + r modulo T, whose integer it takes.
 
 mod client;
 mod plaintext;
@@ -37,8 +38,8 @@ pub(crate) const DIMENSION: usize = 8192;
 const MOST_ENTRIES: usize = 1 << 28;
 /// Most products that are summed up.
 const MOST_TERMS: usize = 2;
-/// Least statistical distance, as -log2 and per entry, between masked products of different entries.
-const MASKING_BITS: u32 = 40;
+/// How rarely, as -log2 and per entry, a product with its mask may wrap around T.
+const WRAP_BITS: u32 = 40;
 
 /// Primes of the ciphertexts, each a little below 2^prime_bits, and of the plaintexts, a little above 2^plain_bits; all are
 /// 1 modulo 2^14.
@@ -113,10 +114,10 @@ impl SlotSet {
         SEED_BYTES + stream_bytes(DIMENSION * self.primes.len(), self.prime_bits)
     }
 
-    /// Whether a uniform mask below T hides a sum of `terms` products of signed `bits`-bit entries, which is at most
-    /// terms * 2^(2 bits - 2): shifting the mask by it changes its distribution by at most that part of T.
-    fn masks(&self, bits: u32, terms: usize) -> bool {
-        2 * bits - 2 + terms.next_power_of_two().ilog2() + MASKING_BITS <= 2 * self.plain_bits
+    /// Whether a sum of `terms` products of signed `bits`-bit entries, at most terms * 2^(2 bits - 2), is so small a part of T
+    /// that with a uniform mask below T it hardly ever wraps.
+    fn carries(&self, bits: u32, terms: usize) -> bool {
+        2 * bits - 2 + terms.next_power_of_two().ilog2() + WRAP_BITS <= 2 * self.plain_bits
     }
 
     /// log2 of the deviation of a reply's noise before the flood, all coefficients at their largest, t / 2.
@@ -162,7 +163,7 @@ impl SlotShape {
         if count > MOST_ENTRIES || terms > MOST_TERMS {
             return Err(LatticeError::TooLarge { rows: count, inner: terms, cols: 1 });
         }
-        let fits = |&set: &usize| SETS[set].masks(ring.bits(), terms) && SETS[set].floods(terms);
+        let fits = |&set: &usize| SETS[set].carries(ring.bits(), terms) && SETS[set].floods(terms);
         let set = CHEAPEST_FIRST.into_iter().find(fits);
         let refused = LatticeError::NoParameters { bits: ring.bits(), inner: terms };
         Ok(Self { count, terms, ring, result, set: set.ok_or(refused)? })
@@ -236,10 +237,5 @@ impl SlotShape {
 
     fn body_bits(&self) -> u32 {
         self.parameters().scale_bits() + BODY_GUARD_BITS
-    }
-
-    /// The largest magnitude of a sum of products of entries in [-2^(l-1), 2^(l-1)].
-    fn reach(&self) -> u128 {
-        (self.terms as u128) << (2 * self.ring.bits() - 2)
     }
 }

@@ -140,7 +140,7 @@ impl ServerKeys {
         assert_eq!(vectors.len(), shape.terms(), "one vector for each term");
         assert!(vectors.iter().all(|vector| vector.len() == shape.count()), "one entry each");
         let (keys, request) = (&self.slots()[shape.set()], Request::split(shape, request)?);
-        let masks = draw_masks(shape, keys.plaintexts.product(), rng);
+        let masks = draw_masks(shape.count(), keys.plaintexts.product(), rng);
         let jobs = jobs(shape, 1, rng);
         let replies = in_parallel(self.threads(), &jobs, |&job| {
             reply_one(keys, shape, &request, vectors, &masks, job)
@@ -185,18 +185,17 @@ fn reply_one(
     Ok(bytes)
 }
 
-/// A mask for every entry: uniform, and such that neither it nor its sum with a product leaves [0, T).
-fn draw_masks(shape: &SlotShape, product: u128, rng: &mut impl CryptoRng) -> Vec<u128> {
-    let (reach, bits) = (shape.reach(), u128::BITS - product.leading_zeros());
-    let below = product - 2 * reach;
+/// A mask for every entry, uniform below T: what the client decrypts is uniform, whatever the products are.
+pub(super) fn draw_masks(count: usize, product: u128, rng: &mut impl CryptoRng) -> Vec<u128> {
+    let bits = u128::BITS - product.leading_zeros();
     let mut draw = || loop {
         let wide = u128::from(rng.next_u64()) << 64 | u128::from(rng.next_u64());
         let word = wide & ((1 << bits) - 1);
-        if word < below {
-            return reach + word;
+        if word < product {
+            return word;
         }
     };
-    (0..shape.count()).map(|_| draw()).collect()
+    (0..count).map(|_| draw()).collect()
 }
 
 fn split_seed(message: &[u8]) -> (Seed, &[u8]) {

@@ -1,7 +1,7 @@
 //! Whole batches against plain integers, and their noise against the budget.
 
 use super::plaintext::Plaintexts;
-use super::server::SlotKeys;
+use super::server::{SlotKeys, draw_masks};
 use super::{DIMENSION, NARROW, SETS, SMALL, SlotShape, WIDE};
 use crate::LatticeError;
 use crate::fraction::Lift;
@@ -49,7 +49,7 @@ fn check_random(shape: &SlotShape) -> Outcome {
 }
 
 #[test]
-fn every_ring_that_a_set_masks_is_exact() -> Outcome {
+fn every_ring_that_a_set_carries_is_exact() -> Outcome {
     for terms in [1, 2] {
         for bits in (1..=40)
             .filter(|bits| SlotShape::new(1, terms, Ring::new(*bits).expect("a ring")).is_ok())
@@ -165,7 +165,20 @@ fn messages_of_a_wrong_form_are_refused() {
 }
 
 #[test]
-fn every_set_masks_floods_and_stays_within_128_bits() {
+fn masks_are_uniform_below_the_whole_modulus() {
+    for set in SETS {
+        let product: u128 = set.plain.iter().map(|&prime| u128::from(prime)).product();
+        let masks = draw_masks(4096, product, &mut rng(21));
+        assert!(masks.iter().all(|&mask| mask < product));
+        // The outer eighths, where products could wrap, are as full as the others; six deviations are 127.
+        let eighths =
+            |first: u128| masks.iter().filter(|&&mask| mask / (product / 8) == first).count();
+        assert!((0..8).all(|eighth| eighths(eighth).abs_diff(512) < 127), "{set:?}");
+    }
+}
+
+#[test]
+fn every_set_carries_floods_and_stays_within_128_bits() {
     for set in SETS {
         assert!(set.modulus_bits() <= 218, "log2 q = {}", set.modulus_bits());
         assert!(set.floods(1) && set.floods(2), "{set:?}");
@@ -174,8 +187,8 @@ fn every_set_masks_floods_and_stays_within_128_bits() {
         }
         assert!(set.primes.iter().all(|prime| prime >> (set.prime_bits - 1) == 1));
         assert!(set.plain.iter().all(|prime| prime >> set.plain_bits == 1));
-        // the mask's interval [reach, T - reach) and 40 bits of it
-        assert!(set.masks(18, 2) && !set.masks(41, 2));
+        // products of so many bits are below 2^-40 of T
+        assert!(set.carries(18, 2) && !set.carries(41, 2));
     }
 }
 
