@@ -18,7 +18,6 @@ from typing import Any
 import numpy as np
 
 from degreespar.artifact import ClientPart, read_client, read_server
-from degreespar.bench.demo import agrees, demo_metrics
 from degreespar.bench.processes import Pair
 from degreespar.bench.rows import append, measured
 from degreespar.errors import DegreeSparError
@@ -26,6 +25,7 @@ from degreespar.party.oracle import Oracle, Scores
 from degreespar.party.pace import Mode
 from degreespar.party.pictures import read_pictures, to_patches
 from degreespar.report.demo import BESIDE, PICTURE, aligned, summary
+from degreespar.report.demo_figures import agrees, demo_metrics
 
 ROOT = Path(__file__).resolve().parent.parent
 

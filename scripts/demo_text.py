@@ -16,7 +16,6 @@ from pathlib import Path
 import numpy as np
 
 from degreespar.artifact import TextPart, read_client, read_server
-from degreespar.bench.demo import agrees, demo_metrics
 from degreespar.bench.processes import Pair
 from degreespar.bench.rows import append, measured
 from degreespar.cli.inputs import shown
@@ -25,6 +24,7 @@ from degreespar.party.errors import TextError
 from degreespar.party.oracle import Oracle, Scores
 from degreespar.party.texts import to_rows
 from degreespar.report.demo import TEXT, aligned, summary
+from degreespar.report.demo_figures import agrees, demo_metrics
 
 ROOT = Path(__file__).resolve().parent.parent
 
