@@ -48,8 +48,9 @@ def test_it_shows_two_models_side_by_side(place: Path) -> None:
     made_artifact(place / "other", degrees=selecting_policy())
     done = _demo(place, "--beside", place / "other")
     assert done.returncode == 0, done.stderr
-    assert done.stdout.count("3/3") == 2
-    assert "compressed" in done.stdout and "uncompressed" in done.stdout
+    lines = [line.split() for line in done.stdout.splitlines()]
+    assert ["compressed", "uncompressed"] in lines
+    assert ["private", "=", "clear", "3/3", "3/3"] in lines
 
 
 @pytest.mark.parametrize(("file", "word"), [("server.safetensors", "server"), ("public.json", "public.json")])

@@ -83,12 +83,10 @@ USAGE = {
     "serve for no client": [*SERVE, "--max-clients", "0"],
     "serve for half a client": [*SERVE, "--max-clients", "0.5"],
     "deadline in words": [*CLASSIFY, "--deadline", "soon", "good.png"],
-    "classify nothing": CLASSIFY,
     "simulate no batch": [*SIMULATE, "--batch", "-3", "good.png"],
     "bench without a kind": ["bench"],
     "bench another geometry": ["bench", "layer", "--geometry", "vit-xxl"],
     "bench no layer": ["bench", "model", "--geometry", "vit-s", "--layers", "0"],
-    "export without a source": ["export", "model", "new", "--name", "x"],
     "export another order": ["export", "model", "new", "--name", "x", "--data", ".", "--gelu-order", "5"],
 }
 
@@ -118,6 +116,8 @@ FAILURES = {
     "serve without trust": ([*SERVE[:-1], "empty"], "certificate"),
     "serve with a picture for trust": ([*SERVE[:-1], "good.png"], "good.png"),
     "serve with a folder for trust": ([*SERVE[:-1], "model"], "model"),
+    "classify nothing": (CLASSIFY, "nothing to classify"),
+    "export without a source": (["export", "model", "new", "--name", "x"], "--data"),
     "classify with no server": ([*CLASSIFY, "good.png"], "127.0.0.1:1"),
     "classify text": ([*CLASSIFY, "text.png"], "text.png"),
     "classify an empty file": ([*CLASSIFY, "empty"], "empty"),

@@ -3,7 +3,7 @@
 import argparse
 from typing import TYPE_CHECKING
 
-from degreespar.cli import bench_engine, bench_layer, bench_ot, bench_selection
+from degreespar.cli import bench_answers, bench_engine, bench_layer, bench_ot, bench_selection
 
 if TYPE_CHECKING:
     from degreespar.cli.arguments import Commands
@@ -25,3 +25,4 @@ def add(commands: "Commands") -> None:
     bench_layer.add_layer(kinds)
     bench_layer.add_model(kinds)
     bench_selection.add(kinds)
+    bench_answers.add(kinds)

@@ -1,4 +1,4 @@
-"""What `degreespar simulate` answers: inputs named on the command line, or a labelled data set."""
+"""What is answered in numbers: inputs named on the command line, or a labelled data set."""
 
 import argparse
 from collections.abc import Callable, Iterator, Sequence
@@ -8,6 +8,7 @@ from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
+from PIL import Image
 
 from degreespar.artifact import Client, ClientPart, PublicPart, TextPart
 from degreespar.artifact.errors import WrongKindError
@@ -24,6 +25,8 @@ FLOAT_BATCH = 256
 TEXTS_AT_ONCE = 256
 Floats = Callable[[Path, DegreePolicy | None], Scores]
 """The scores of the float model in a folder: exact, or a policy in hard mode."""
+Words = Callable[[Path], list[str]]
+"""Writes what must be a file into a folder; the inputs in the words of `classify`."""
 
 
 @dataclass(frozen=True)
@@ -39,6 +42,7 @@ class Data:
     truth: NDArray[np.int64] | None
     names: list[str]
     floats: Floats
+    words: Words
 
 
 def given_data(options: argparse.Namespace, public: PublicPart, client: Client) -> Data:
@@ -46,12 +50,19 @@ def given_data(options: argparse.Namespace, public: PublicPart, client: Client) 
     if any_given(options) == bool(options.data):
         raise DegreeSparError("simulate needs either inputs or --data")
     if options.data:
-        return _texts(options, public, client) if options.task else _fashion(options, public, client)
+        return data_set(options, public, client)
     inputs = read_inputs(options, public, client)
     pixels = read_pictures(options.pictures, public.pictures) if options.pictures else None
     floats = partial(_float_pictures, pixels) if pixels is not None else _no_floats
     chosen = public.at_length(inputs.tokens)
-    return Data(chosen, len(inputs.rows), iter([inputs.rows]), None, inputs.names, floats)
+    return Data(
+        chosen, len(inputs.rows), iter([inputs.rows]), None, inputs.names, floats, lambda _: inputs.names
+    )
+
+
+def data_set(options: argparse.Namespace, public: PublicPart, client: Client) -> Data:
+    """The data of --data, --task, --split and --limit."""
+    return _texts(options, public, client) if options.task else _fashion(options, public, client)
 
 
 def _fashion(options: argparse.Namespace, public: PublicPart, client: Client) -> Data:
@@ -68,7 +79,8 @@ def _fashion(options: argparse.Namespace, public: PublicPart, client: Client) ->
     truth = chosen.labels[: options.limit].astype(np.int64)
     patches = to_patches(pixels, geometry, client)
     floats = partial(_float_pictures, pixels)
-    return Data(public, len(pixels), iter([patches]), truth, [], floats)
+    words = partial(_picture_files, pixels)
+    return Data(public, len(pixels), iter([patches]), truth, [], floats, words)
 
 
 def _texts(options: argparse.Namespace, public: PublicPart, client: Client) -> Data:
@@ -85,7 +97,20 @@ def _texts(options: argparse.Namespace, public: PublicPart, client: Client) -> D
     starts = range(0, len(chosen), TEXTS_AT_ONCE)
     parts = (to_rows(chosen.texts[at : at + TEXTS_AT_ONCE], longest, client).rows for at in starts)
     floats = partial(_float_texts, chosen.texts, longest.geometry.tokens)
-    return Data(longest, len(chosen), parts, chosen.labels, [], floats)
+    words = partial(_text_words, chosen.texts)
+    return Data(longest, len(chosen), parts, chosen.labels, [], floats, words)
+
+
+def _picture_files(pixels: Pixels, folder: Path) -> list[str]:
+    names = [str(folder / f"{number:05}.png") for number in range(len(pixels))]
+    for name, picture in zip(names, pixels, strict=True):
+        Image.fromarray(picture.squeeze()).save(name)
+    return names
+
+
+def _text_words(texts: Sequence[Text], folder: Path) -> list[str]:
+    pairs = (["--text", first] if second is None else ["--pair", first, second] for first, second in texts)
+    return [word for pair in pairs for word in pair]
 
 
 def _no_floats(folder: Path, policy: DegreePolicy | None) -> Scores:

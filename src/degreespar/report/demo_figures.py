@@ -14,10 +14,12 @@ Table = Mapping[str, Sequence[str]]
 def demo_metrics(done: Mapping[str, Any], kind: str, scores: Scores, table: Table) -> dict[str, Any]:
     """Means per picture or text of what the client measured, and how many answers are which.
 
-    `done` is what `classify --json` prints, `kind` what was asked, `scores` those in the clear.
+    `done` is what `classify --json` prints, `kind` what was asked, `scores` those in the clear. The gap of
+    scores is 0 where the label alone is opened.
     """
     answers = done[f"{kind}s"]
-    gap = np.abs(np.array([answer["scores"] for answer in answers]) - scores).max()
+    opened = [answer["scores"] for answer in answers if answer["scores"] is not None]
+    gap = np.abs(np.array(opened) - scores).max() if opened else 0.0
     metrics: dict[str, Any] = {
         f"{kind}s": len(answers),
         "private_equals_clear": _equal(table, "private answer", "in the clear"),
