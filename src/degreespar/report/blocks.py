@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from degreespar.report.demo import aligned, summary
+from degreespar.report.demo import BESIDE, PICTURE, TEXT, aligned, summary
 from degreespar.report.rows import ReportError, RowJson, newest_of_each, place_of, read_rows
 from degreespar.report.targets import found_or_missing, targets
 
@@ -43,6 +43,44 @@ def accuracy(results: Path) -> str:
             )
             for row in rows
         ),
+    )
+
+
+def private_answers(results: Path) -> str:
+    """Answers of two parties, the compressed and the uncompressed model in one run."""
+    rows = [row for row in read_rows(results, "private.eval") if row["config"]["engine"] == "two_party"]
+    if not rows:
+        return "No data set was answered between two parties yet: `degreespar bench answers`."
+    header = ("model", "network", "equal to the oracle", "right", "seconds", "online s", "MB", "online MB")
+    rows = newest_of_each(rows)
+    lines = (_answers(f"{row['name'].split(' between')[0]}{of}", row, part)
+             for row in rows for of, part in _models(row))  # fmt: skip
+    place = place_of(rows[-1])
+    return f"{markdown_table(header, lines)}\n\nMeans of one answer, both directions added. {place}."
+
+
+def _models(row: RowJson) -> list[tuple[str, Mapping[str, Any]]]:
+    metrics = row["metrics"]
+    beside = [(", uncompressed", metrics[BESIDE])] if BESIDE in metrics else []
+    return [("", metrics), *beside]
+
+
+def _answers(name: str, row: RowJson, part: Mapping[str, Any]) -> tuple[str, ...]:
+    kind = TEXT if f"{TEXT}s" in part else PICTURE
+    count = part[f"{kind}s"]
+    made, used = (
+        sum(part[f"{phase}_{way}_bytes_per_{kind}"] for way in ("to_client", "to_server")) / 1e6
+        for phase in ("prepare", "answer")
+    )
+    return (
+        name,
+        row["network"],
+        f"{part['private_equals_clear']} of {count}",
+        f"{part['right']}",
+        f"{part[f'wall_s_per_{kind}']:.2f}",
+        f"{part[f'answer_seconds_per_{kind}']:.2f}",
+        f"{made + used:.1f}",
+        f"{used:.1f}",
     )
 
 
@@ -126,6 +164,7 @@ def _percent(fraction: float) -> str:
 BLOCKS: Mapping[str, Block] = {
     "demo": demo,
     "accuracy": accuracy,
+    "private-answers": private_answers,
     "primitives": primitives,
     "targets": engine_targets,
     "estimates": estimates,
