@@ -66,14 +66,14 @@ def _answered(
         .facts
     )
     _say(f"{model.name} in the clear")
-    scores, labels = _clear(model, pictures)
+    scores, labels, selects = _clear(model, pictures)
     table = {
         PICTURE: [path.name for path in pictures],
         "private answer": [answer["label"] for answer in done["pictures"]],
         "in the clear": [labels[index] for index in scores.argmax(axis=1)],
         "truth": [truth.get(path.name, "-") for path in pictures],
     }
-    metrics = {"artifact": done["artifact"], **demo_metrics(done, PICTURE, scores, table)}
+    metrics = {"artifact": done["artifact"], **demo_metrics(done, PICTURE, scores, table, selects)}
     return done["model"], metrics, table
 
 
@@ -101,14 +101,14 @@ def _truth(pictures: Path) -> dict[str, str]:
     return {entry["file"]: entry["label"] for entry in listed}
 
 
-def _clear(model: Path, pictures: list[Path]) -> tuple[Scores, tuple[str, ...]]:
+def _clear(model: Path, pictures: list[Path]) -> tuple[Scores, tuple[str, ...], bool]:
     public, client, _ = read_client(model)
     _, tensors, _ = read_server(model)
     if not isinstance(client, ClientPart):
         raise DegreeSparError(f"{model} is no model of pictures")
     oracle = Oracle(public, {name: tensor.astype(np.int64) for name, tensor in tensors.items()})
     patches = to_patches(read_pictures(pictures, public.pictures), public.pictures, client)
-    return oracle.scores(patches), public.labels
+    return oracle.scores(patches), public.labels, public.policy.selects
 
 
 def _say(text: str) -> None:

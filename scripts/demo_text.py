@@ -38,7 +38,7 @@ def main() -> int:
         arguments = [part for text in texts for part in ("--text", text)]
         done = Pair(options.folder, options.model, _say).classify([], arguments).facts
         _say("the same model in the clear")
-        scores, labels, cut = _clear(options.model, texts)
+        scores, labels, cut, selects = _clear(options.model, texts)
         if cut:
             _say(f"{cut} sentences are longer than the model takes: their ends are cut")
         table = {
@@ -47,7 +47,7 @@ def main() -> int:
             "in the clear": [labels[index] for index in scores.argmax(axis=1)],
             "truth": truth,
         }
-        metrics = demo_metrics(done, TEXT, scores, table)
+        metrics = demo_metrics(done, TEXT, scores, table, selects)
         print(f"\n{aligned(table)}\n\n{summary(metrics)}")
         _say(f"the whole demo took {time.perf_counter() - begin:.0f} s")
         if options.row:
@@ -81,14 +81,16 @@ def _sentences(path: Path, limit: int | None) -> tuple[list[str], list[str]]:
         raise TextError(f"{path} is no list of sentences and labels") from error
 
 
-def _clear(model: Path, texts: list[str]) -> tuple[Scores, tuple[str, ...], int]:
+def _clear(model: Path, texts: list[str]) -> tuple[Scores, tuple[str, ...], int, bool]:
     public, client, _ = read_client(model)
     _, tensors, _ = read_server(model)
     if not isinstance(client, TextPart):
         raise DegreeSparError(f"{model} is no model of texts")
     given = to_rows([(text, None) for text in texts], public, client)
     wide = {name: tensor.astype(np.int64) for name, tensor in tensors.items()}
-    return Oracle(public.at_length(given.tokens), wide).scores(given.rows), public.labels, sum(given.cut)
+    chosen = public.at_length(given.tokens)
+    scores = Oracle(chosen, wide).scores(given.rows)
+    return scores, public.labels, sum(given.cut), chosen.policy.selects
 
 
 def _say(text: str) -> None:

@@ -98,7 +98,7 @@ def _answered(
         "truth": [public.labels[index] for index in data.truth],
     }
     walls = [answer["wall_s"] for answer in done[f"{kind}s"]]
-    metrics = demo_metrics(done, kind, scores, table)
+    metrics = demo_metrics(done, kind, scores, table, data.public.policy.selects)
     return public.name, {"artifact": digest, **metrics, f"wall_s_per_{kind}": sum(walls) / len(walls)}
 
 

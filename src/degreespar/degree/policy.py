@@ -103,6 +103,11 @@ class DegreePolicy:
             # Only [CLS] is computed there after attention, and [CLS] always stays.
             raise PolicyError("the last layer must have no selection: only [CLS] goes on from there")
 
+    @property
+    def selects(self) -> bool:
+        """Whether any layer moves or drops tokens."""
+        return any(layer.selection is not None for layer in self.layers)
+
     def to_json(self) -> dict[str, object]:
         """The policy as JSON; `from_json` takes it back unchanged."""
         return {

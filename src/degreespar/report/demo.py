@@ -40,12 +40,16 @@ def _facts(m: Mapping[str, Any]) -> dict[str, str]:
     return {
         "private = clear": f"{m['private_equals_clear']}/{count}",
         "right": f"{m['right']}/{count}",
-        "scores differ by": f"at most {m['largest_score_gap']:.4f} (allowed {LARGEST_SCORE_GAP})",
+        "scores differ by": f"at most {m['largest_score_gap']:.4f} ({_allowed(m)})",
         f"seconds per {kind}": f"{total_s:.2f}, {online_s:.2f} of them online",
         "prepared": _traffic(m, "prepare"),
         "online": _traffic(m, "answer"),
         "set-up": f"{m['set_up_seconds']:.2f} s once",
     }
+
+
+def _allowed(metrics: Mapping[str, Any]) -> str:
+    return "tokens may tie" if metrics.get("selects") else f"allowed {LARGEST_SCORE_GAP}"
 
 
 def _kind(metrics: Mapping[str, Any]) -> str:

@@ -11,11 +11,13 @@ from degreespar.report.demo import LARGEST_SCORE_GAP
 Table = Mapping[str, Sequence[str]]
 
 
-def demo_metrics(done: Mapping[str, Any], kind: str, scores: Scores, table: Table) -> dict[str, Any]:
+def demo_metrics(
+    done: Mapping[str, Any], kind: str, scores: Scores, table: Table, selects: bool
+) -> dict[str, Any]:
     """Means per picture or text of what the client measured, and how many answers are which.
 
-    `done` is what `classify --json` prints, `kind` what was asked, `scores` those in the clear. The gap of
-    scores is 0 where the label alone is opened.
+    `done` is what `classify --json` prints, `kind` what was asked, `scores` those in the clear; `selects`:
+    whether the policy selects tokens. The gap of scores is 0 where the label alone is opened.
     """
     answers = done[f"{kind}s"]
     opened = [answer["scores"] for answer in answers if answer["scores"] is not None]
@@ -25,6 +27,7 @@ def demo_metrics(done: Mapping[str, Any], kind: str, scores: Scores, table: Tabl
         "private_equals_clear": _equal(table, "private answer", "in the clear"),
         "right": _equal(table, "private answer", "truth"),
         "largest_score_gap": float(gap),
+        "selects": selects,
         **{f"set_up_{key}": value for key, value in done["set_up"].items()},
     }
     for phase in ("prepare", "answer"):
@@ -35,9 +38,13 @@ def demo_metrics(done: Mapping[str, Any], kind: str, scores: Scores, table: Tabl
 
 
 def agrees(metrics: Mapping[str, Any], kind: str) -> bool:
-    """Whether every private answer is the one in the clear, and its scores are as near as they must be."""
-    same = metrics["private_equals_clear"] == metrics[f"{kind}s"]
-    return bool(same and metrics["largest_score_gap"] <= LARGEST_SCORE_GAP)
+    """Whether every private answer is the one in the clear, and its scores are as near as they must be.
+
+    Where tokens are selected, two of nearly equal significance may change places by the chance of a rounding,
+    and scores may jump: there the labels alone decide.
+    """
+    near = metrics["selects"] or metrics["largest_score_gap"] <= LARGEST_SCORE_GAP
+    return bool(near and metrics["private_equals_clear"] == metrics[f"{kind}s"])
 
 
 def _equal(table: Table, left: str, right: str) -> int:
