@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from degreespar.party.oracle import Scores
-from degreespar.report.demo import LARGEST_SCORE_GAP
+from degreespar.report.demo import allowed_gap
 
 Table = Mapping[str, Sequence[str]]
 
@@ -28,6 +28,7 @@ def demo_metrics(
         "right": _equal(table, "private answer", "truth"),
         "largest_score_gap": float(gap),
         "selects": selects,
+        "opens_scores": bool(opened),
         **{f"set_up_{key}": value for key, value in done["set_up"].items()},
     }
     for phase in ("prepare", "answer"):
@@ -40,11 +41,12 @@ def demo_metrics(
 def agrees(metrics: Mapping[str, Any], kind: str) -> bool:
     """Whether every private answer is the one in the clear, and its scores are as near as they must be.
 
-    Where tokens are selected, two of nearly equal significance may change places by the chance of a rounding,
-    and scores may jump: there the labels alone decide.
+    Where tokens are selected (ADR 61), scores may differ by more, and a label where its score hardly leads:
+    there the scores decide, if they are opened.
     """
-    near = metrics["selects"] or metrics["largest_score_gap"] <= LARGEST_SCORE_GAP
-    return bool(near and metrics["private_equals_clear"] == metrics[f"{kind}s"])
+    same = metrics["private_equals_clear"] == metrics[f"{kind}s"]
+    by_scores = metrics["selects"] and metrics["opens_scores"]
+    return bool((same or by_scores) and metrics["largest_score_gap"] <= allowed_gap(metrics))
 
 
 def _equal(table: Table, left: str, right: str) -> int:
