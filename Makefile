@@ -44,7 +44,10 @@ setup: $(VENV)/.native ## environment and native core, without torch
 setup-dev: $(VENV)/.dev $(VENV)/.native ## the same with torch, test and lint tools
 
 demo: setup ## private answers for real pictures, between two processes on this machine
-	$(PY) scripts/demo.py --beside demo/model
+	$(PY) scripts/demo.py
+
+demo-compressed: setup ## the same by a compressed model, the uncompressed one beside it; two tokens that tie can make it fail
+	$(PY) scripts/demo.py --model demo/model-compressed --beside demo/model
 
 demo-text: setup ## private answers for real sentences of movie reviews, the same way
 	$(PY) scripts/demo_text.py

@@ -1,9 +1,9 @@
 """The whole road on one machine: a server process, a client process, real pictures, private answers.
 
-    python scripts/demo.py [--beside demo/model] [--row]
+    python scripts/demo.py [--model demo/model-compressed --beside demo/model] [--row]
 
-The compressed model answers; `--beside` has the uncompressed one answer the same pictures and shows the
-figures side by side. Exits with 1 if a private answer is not the one of the same model in the clear.
+`--beside` has the model that the first was compressed from answer the same pictures and shows the figures
+side by side. Exits with 1 if a private answer is not the one of the same model in the clear.
 """
 
 from __future__ import annotations
@@ -79,7 +79,7 @@ def _answered(
 
 def _options() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description="Private answers between two processes on this machine.")
-    parser.add_argument("--model", type=Path, default=ROOT / "demo" / "model-compressed")
+    parser.add_argument("--model", type=Path, default=ROOT / "demo" / "model")
     parser.add_argument("--beside", type=Path, metavar="MODEL", help="another model for the second column")
     parser.add_argument("--pictures", type=Path, default=ROOT / "demo" / "pictures")
     parser.add_argument(

@@ -29,7 +29,7 @@ def _metrics(private: float | None, selects: bool, label: str = "a") -> dict[str
         (0.2, False, "b", False),
         (0.05, False, "a", False),
         (0.2, True, "b", True),
-        (0.2, True, "a", True),
+        (0.2, True, "a", False),
         (0.6, True, "b", False),
         (None, True, "b", True),
         (None, True, "a", False),

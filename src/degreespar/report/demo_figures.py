@@ -28,7 +28,6 @@ def demo_metrics(
         "right": _equal(table, "private answer", "truth"),
         "largest_score_gap": float(gap),
         "selects": selects,
-        "opens_scores": bool(opened),
         **{f"set_up_{key}": value for key, value in done["set_up"].items()},
     }
     for phase in ("prepare", "answer"):
@@ -41,12 +40,10 @@ def demo_metrics(
 def agrees(metrics: Mapping[str, Any], kind: str) -> bool:
     """Whether every private answer is the one in the clear, and its scores are as near as they must be.
 
-    Where tokens are selected (ADR 61), scores may differ by more, and a label where its score hardly leads:
-    there the scores decide, if they are opened.
+    Where tokens are selected, scores may differ by more (ADR 61); a label never.
     """
     same = metrics["private_equals_clear"] == metrics[f"{kind}s"]
-    by_scores = metrics["selects"] and metrics["opens_scores"]
-    return bool((same or by_scores) and metrics["largest_score_gap"] <= allowed_gap(metrics))
+    return bool(same and metrics["largest_score_gap"] <= allowed_gap(metrics))
 
 
 def _equal(table: Table, left: str, right: str) -> int:
