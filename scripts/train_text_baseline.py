@@ -15,7 +15,8 @@ from torch.nn import functional
 
 from degreespar.models import load_text_checkpoint, save_text_checkpoint
 from degreespar.training.classifier import right_answers
-from degreespar.training.loop import TrainSettings, make_optimiser, mixed_precision
+from degreespar.training.execution import Execution
+from degreespar.training.loop import TrainSettings, make_optimiser
 from degreespar.training.recipe import Stage
 from degreespar.training.task import in_order, shuffled
 from degreespar.training.text_tasks import load_texts
@@ -27,6 +28,7 @@ def main() -> None:
     options = read_options()
     device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
     torch.manual_seed(options.seed)
+    execution = Execution(bfloat16=options.bfloat16)
     splits = load_texts(options.data_folder, options.data)
     checkpoint = load_text_checkpoint(options.bert, options.tokens, splits.label_names)
     model = checkpoint.model.to(device)
@@ -40,7 +42,7 @@ def main() -> None:
         for step, (inputs, labels) in enumerate(shuffled(training, len(training), options.batch, epoch)):
             for group in optimiser.param_groups:
                 group["lr"] = stage.rate((epoch + step / steps) / options.epochs)
-            with mixed_precision(device):
+            with execution.products(device):
                 logits = model(inputs)
             optimiser.zero_grad(set_to_none=True)
             functional.cross_entropy(logits.float(), labels).backward()  # type: ignore[no-untyped-call]
@@ -63,6 +65,7 @@ def read_options() -> argparse.Namespace:
     parser.add_argument("--epochs", type=int, default=3)
     parser.add_argument("--rate", type=float, default=5e-5)
     parser.add_argument("--batch", type=int, default=64)
+    parser.add_argument("--bfloat16", action="store_true", help="matrix products on a CPU that has them")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--limit", type=int, default=0, help="use so few texts (a smoke test)")
     return parser.parse_args()

@@ -45,12 +45,20 @@ def add_session(parser: argparse.ArgumentParser) -> None:
         help="begin with these weights of the same model, already adapted",
     )
     parser.add_argument("--tokens", type=positive_count, help="texts: cut and pad to so many tokens")
-    parser.add_argument("--compile", action="store_true", help="torch.compile the model")
+    parser.add_argument(
+        "--compile",
+        action="store_true",
+        help="fuse the nonlinear functions by torch.compile (a C++ compiler, on a CPU)",
+    )
+    parser.add_argument(
+        "--bfloat16", action="store_true", help="bfloat16 matrix products on a CPU that has them"
+    )
 
 
 def session_of(options: argparse.Namespace, out: Path, seed: int) -> "Session":
     """The options as one value."""
     with extra("train", "compress"):
+        from degreespar.training.execution import Execution
         from degreespar.training.session import Session
     return Session(
         model=options.model,
@@ -64,7 +72,7 @@ def session_of(options: argparse.Namespace, out: Path, seed: int) -> "Session":
         adapted=options.adapted,
         tokens=options.tokens,
         seed=seed,
-        compiled=options.compile,
+        execution=Execution(options.compile, options.bfloat16),
     )
 
 

@@ -7,13 +7,12 @@ U(-eta, eta). Regions and eta of every degree come from `numerics`. Deployment h
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 
 import torch
 from torch import Tensor
 
-from degreespar.models.nonlinear import gelu
+from degreespar.models.nonlinear import GELU_RELU, gelu
 from degreespar.numerics.exponential import EXPONENTIAL
 from degreespar.numerics.gelu import GELU
 
@@ -50,8 +49,7 @@ def perturbed(shifted: Tensor, squarings: int, draws: Tensor | None, awareness: 
 def aware_gelu(x: Tensor, order: int, draws: Tensor | None, awareness: Awareness) -> Tensor:
     """GeLU of `order` as it is trained."""
     state = GELU[order]
-    finite = math.isfinite(state.edge) and order > 1
-    value = soft_gelu(x, order) if awareness.soft_edges and finite else gelu(x, order)
+    value = soft_gelu(x, order) if awareness.soft_edges and order > GELU_RELU else gelu(x, order)
     if draws is None:
         return value
     inside = (x.abs() >= state.noise_low) & (x.abs() <= state.noise_high)

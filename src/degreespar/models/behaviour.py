@@ -13,7 +13,7 @@ from torch import Tensor
 from torch.nn import functional
 
 from degreespar.degree import IntGrid, LayerPolicy, Selection
-from degreespar.models.nonlinear import gelu_by_order, softmax_by_squarings
+from degreespar.models.functions import AS_WRITTEN, Functions
 from degreespar.models.selection import routed, routing, significance
 
 
@@ -78,7 +78,8 @@ class Hard:
     first rows hold.
     """
 
-    def __init__(self, policy: LayerPolicy, device: torch.device) -> None:
+    def __init__(self, policy: LayerPolicy, device: torch.device, functions: Functions = AS_WRITTEN) -> None:
+        self.functions = functions
         self.squarings = Degrees(policy.squarings, device)
         self.gelu_orders = Degrees(policy.gelu_orders, device)
         self.selection: Selection | None = policy.selection
@@ -89,7 +90,7 @@ class Hard:
 
     def weigh(self, scores: Tensor, presence: Tensor | None) -> Tensor:
         grid = self.squarings.grid[: scores.shape[-2]]
-        return softmax_by_squarings(scores, grid, self.squarings.states)
+        return self.functions.softmax(scores, grid, self.squarings.states)
 
     def select(
         self, x: Tensor, variance: Tensor, attention: Tensor, presence: Tensor | None
@@ -100,4 +101,5 @@ class Hard:
         return routed(x, routing(scores, self.selection.ranges)), presence
 
     def activate(self, hidden: Tensor) -> Tensor:
-        return gelu_by_order(hidden, self.gelu_orders.grid[: hidden.shape[-2]], self.gelu_orders.states)
+        grid = self.gelu_orders.grid[: hidden.shape[-2]]
+        return self.functions.gelu(hidden, grid, self.gelu_orders.states)

@@ -16,6 +16,7 @@ from degreespar.artifact import BertGeometry
 from degreespar.degree import DegreePolicy, LayerPolicy
 from degreespar.models.behaviour import EXACT, Behaviour, Hard
 from degreespar.models.errors import ModelError
+from degreespar.models.functions import AS_WRITTEN, Functions
 from degreespar.models.vit import Attention, Norm, Observer, under, unobserved, use_policy
 from degreespar.numerics.tanh import TANH
 
@@ -78,9 +79,10 @@ class BertLayer(nn.Module):
         observe("output", output)
         return self.ffn_norm(output, "ffn", observe), there, presence
 
-    def use(self, policy: LayerPolicy | None) -> None:
+    def use(self, policy: LayerPolicy | None, functions: Functions = AS_WRITTEN) -> None:
         """Follow `policy` from now on; None is the exact mode."""
-        self.behaviour = EXACT if policy is None else Hard(policy, self.expand.weight.device)
+        device = self.expand.weight.device
+        self.behaviour = EXACT if policy is None else Hard(policy, device, functions)
 
 
 class Bert(nn.Module):
@@ -124,9 +126,9 @@ class Bert(nn.Module):
         other.geometry = self.geometry.at_length(tokens)
         return other
 
-    def use(self, policy: DegreePolicy | None) -> None:
+    def use(self, policy: DegreePolicy | None, functions: Functions = AS_WRITTEN) -> None:
         """Compute softmax, GeLU and tanh as deployed, in hard mode; None is the exact mode."""
-        use_policy(self, policy)
+        use_policy(self, policy, functions)
         self.exact = policy is None
 
     def forward(self, texts: Tensor, observe: Observer = unobserved) -> Tensor:

@@ -19,6 +19,7 @@ from degreespar.artifact import BertGeometry, VitGeometry
 from degreespar.degree import DegreePolicy, LayerPolicy
 from degreespar.models.behaviour import EXACT, Behaviour, Hard
 from degreespar.models.errors import ModelError
+from degreespar.models.functions import AS_WRITTEN, Functions
 
 Observer = Callable[[str, Tensor], None]
 """Called with a point, named as in LayerBounds (after `layers.{i}.`) or ModelBounds, and its value."""
@@ -130,9 +131,10 @@ class Layer(nn.Module):
         observe("output", output)
         return output, presence
 
-    def use(self, policy: LayerPolicy | None) -> None:
+    def use(self, policy: LayerPolicy | None, functions: Functions = AS_WRITTEN) -> None:
         """Follow `policy` from now on; None is the exact mode."""
-        self.behaviour = EXACT if policy is None else Hard(policy, self.expand.weight.device)
+        device = self.expand.weight.device
+        self.behaviour = EXACT if policy is None else Hard(policy, device, functions)
 
 
 class Vit(nn.Module):
@@ -168,9 +170,9 @@ class Vit(nn.Module):
             assert isinstance(layer, Layer)
             yield layer
 
-    def use(self, policy: DegreePolicy | None) -> None:
+    def use(self, policy: DegreePolicy | None, functions: Functions = AS_WRITTEN) -> None:
         """Compute softmax and GeLU as `policy` says, in hard mode; None is the exact mode."""
-        use_policy(self, policy)
+        use_policy(self, policy, functions)
 
     def forward(self, pixels: Tensor, observe: Observer = unobserved) -> Tensor:
         """Classify; every point that a bound is chosen from is shown to `observe`."""
@@ -191,7 +193,7 @@ class FollowsPolicy(Protocol):
 
     behaviour: Behaviour
 
-    def use(self, policy: LayerPolicy | None) -> None:
+    def use(self, policy: LayerPolicy | None, functions: Functions = AS_WRITTEN) -> None:
         """Follow `policy` from now on; None is the exact mode."""
 
 
@@ -206,7 +208,7 @@ class Classifier(Protocol):
         """The layers, in order."""
 
 
-def use_policy(model: Classifier, policy: DegreePolicy | None) -> None:
+def use_policy(model: Classifier, policy: DegreePolicy | None, functions: Functions) -> None:
     """Give every layer its part of `policy`, or none; a policy of another shape is refused first."""
     geometry = model.geometry
     if policy is not None and len(policy.layers) != geometry.layers:
@@ -218,7 +220,7 @@ def use_policy(model: Classifier, policy: DegreePolicy | None) -> None:
             check_shape(geometry, index, part, tokens)
             tokens = part.kept_tokens
     for layer, part in zip(model.blocks(), chosen, strict=True):
-        layer.use(part)
+        layer.use(part, functions)
 
 
 def check_shape(geometry: VitGeometry | BertGeometry, index: int, part: LayerPolicy, tokens: int) -> None:

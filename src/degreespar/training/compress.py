@@ -17,8 +17,9 @@ from degreespar.models.relaxed import Ladder
 from degreespar.training.accounts import facts, without_unused
 from degreespar.training.classifier import Classifier, behave, contractions, right_answers
 from degreespar.training.errors import RunError
+from degreespar.training.execution import PLAIN, Execution
 from degreespar.training.learned import Aware, learned_behaviours
-from degreespar.training.loop import TrainSettings, make_optimiser, mixed_precision
+from degreespar.training.loop import TrainSettings, make_optimiser
 from degreespar.training.policies import uniform_policy
 from degreespar.training.progress import Position, Progress
 from degreespar.training.recipe import ADAPT, FINISH, SPARSIFY, Recipe, Stage
@@ -50,7 +51,7 @@ class Compression:
         workers: Workers,
         seed: int,
         report: Callable[[Progress], None],
-        compiled: bool = False,
+        execution: Execution = PLAIN,
     ) -> None:
         self.model, self.task, self.recipe, self.prices = model.to(workers.device), task, recipe, prices
         self.folder, self.workers, self.seed, self.report = folder, workers, seed, report
@@ -62,7 +63,7 @@ class Compression:
         self.whole_s = prices.model_s(uniform_policy(model.geometry, *UNCOMPRESSED), model.geometry)
         self.sparsifier = Sparsifier(self.variables, recipe.sparsify)
         self.position = Position()
-        self.forward: Callable[[Tensor], Tensor] = torch.compile(model) if compiled else model
+        self.execution = execution
         self.kept: list[int] = []
         self.cost_ratio = 1.0
         self.optimiser: torch.optim.Optimizer | None = None
@@ -133,16 +134,17 @@ class Compression:
             self.position.start_ratio = self.position.checked_ratio = self.cost_ratio
 
     def _behave(self, stage: Stage) -> None:
-        """The behaviours of training; of a sparsify stage anew only when ranges went, for the compiler."""
+        """The behaviours of training; of a sparsify stage anew only when ranges went."""
+        functions = self.execution.functions
         if stage.kind == ADAPT:
             layers = range(self.model.geometry.layers)
             start = self.recipe.start_squarings, self.recipe.start_order
-            behave(self.model, [Aware(*start, stage.awareness) for _ in layers])
+            behave(self.model, [Aware(*start, stage.awareness, functions) for _ in layers])
         elif stage.kind == SPARSIFY:
             self.kept = self.variables.kept_ranges()
-            behave(self.model, learned_behaviours(self.variables, stage.awareness))
+            behave(self.model, learned_behaviours(self.variables, stage.awareness, functions))
         else:
-            self.model.use(self.policy())
+            self.model.use(self.policy(), functions)
 
     def _epoch(self, number: int, stage: Stage, epoch: int) -> None:
         workers = self.workers
@@ -178,8 +180,8 @@ class Compression:
         for group in self.optimiser.param_groups:
             group["lr"] = stage.rate(done)
         varied = self.task.vary(inputs)
-        with mixed_precision(self.workers.device):
-            logits = self.forward(varied).float()
+        with self.execution.products(self.workers.device):
+            logits = self.model(varied).float()
         loss = functional.cross_entropy(logits, labels, label_smoothing=stage.label_smoothing)
         if stage.distill:
             loss = (1 - stage.distill) * loss + stage.distill * self._distance(logits, varied)
@@ -193,7 +195,7 @@ class Compression:
 
     def _distance(self, logits: Tensor, inputs: Tensor) -> Tensor:
         """Cross entropy with the uncompressed model's answer."""
-        with torch.no_grad(), mixed_precision(self.workers.device):
+        with torch.no_grad(), self.execution.products(self.workers.device):
             wanted = self.teacher(inputs).float().softmax(dim=-1)
         return functional.cross_entropy(logits, wanted)
 
@@ -228,7 +230,7 @@ class Compression:
     def _check(self, stage: Stage, epoch: float, loss: float) -> None:
         """Hold-out accuracy as deployed; a valid checkpoint is kept, in a finish stage only if better."""
         policy = self.policy()
-        self.model.use(policy)
+        self.model.use(policy, self.execution.functions)
         accuracy, ratio = self.accuracy(self.task.held_out), self._ratio(policy)
         rule = self._rule().after(accuracy)
         position = self.position

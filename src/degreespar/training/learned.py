@@ -15,7 +15,8 @@ from torch import Tensor
 
 from degreespar.models.aware import Awareness
 from degreespar.models.behaviour import Behaviour
-from degreespar.models.relaxed import Ladder, relaxed_gelu, relaxed_softmax
+from degreespar.models.functions import AS_WRITTEN, Functions
+from degreespar.models.relaxed import Ladder
 from degreespar.models.selection import routed, routing, significance
 from degreespar.training.variables import PolicyVariables
 
@@ -33,6 +34,7 @@ class Learned:
     ranges: tuple[int, ...]
     alpha: float
     awareness: Awareness
+    functions: Functions
 
     @property
     def selects(self) -> bool:
@@ -42,7 +44,7 @@ class Learned:
         weights = self.ladders[0].weights(self.squarings, straight=True)
         rows = self.entering[: scores.shape[-2]]
         by_entry = {state: weight[rows][:, self.entering] for state, weight in weights.items()}
-        return relaxed_softmax(scores, by_entry, presence, self.awareness)
+        return self.functions.relaxed_softmax(scores, by_entry, presence, self.awareness)
 
     def select(
         self, x: Tensor, variance: Tensor, attention: Tensor, presence: Tensor | None
@@ -58,10 +60,13 @@ class Learned:
     def activate(self, hidden: Tensor) -> Tensor:
         weights = self.ladders[1].weights(self.orders, straight=True)
         rows = self.leaving[: hidden.shape[-2]]
-        return relaxed_gelu(hidden, {s: weight[rows] for s, weight in weights.items()}, self.awareness)
+        by_entry = {state: weight[rows] for state, weight in weights.items()}
+        return self.functions.relaxed_gelu(hidden, by_entry, self.awareness)
 
 
-def learned_behaviours(variables: PolicyVariables, awareness: Awareness) -> list[Behaviour]:
+def learned_behaviours(
+    variables: PolicyVariables, awareness: Awareness, functions: Functions = AS_WRITTEN
+) -> list[Behaviour]:
     """One for each layer, with the rank ranges that are there now."""
     space, device = variables.space, variables.orders[0].device
     ladders = (space.squarings, space.orders)
@@ -80,6 +85,7 @@ def learned_behaviours(variables: PolicyVariables, awareness: Awareness) -> list
                 ranges=space.sizes[:leaving],
                 alpha=space.alpha(layer),
                 awareness=awareness,
+                functions=functions,
             )
         )
         entering = leaving
@@ -93,11 +99,13 @@ class Aware:
     squarings: int
     order: int
     awareness: Awareness
+    functions: Functions = AS_WRITTEN
 
     selects = False
 
     def weigh(self, scores: Tensor, presence: Tensor | None) -> Tensor:
-        return relaxed_softmax(scores, {self.squarings: scores.new_ones(())}, presence, self.awareness)
+        weights = {self.squarings: scores.new_ones(())}
+        return self.functions.relaxed_softmax(scores, weights, presence, self.awareness)
 
     def select(
         self, x: Tensor, variance: Tensor, attention: Tensor, presence: Tensor | None
@@ -105,4 +113,4 @@ class Aware:
         return x, presence
 
     def activate(self, hidden: Tensor) -> Tensor:
-        return relaxed_gelu(hidden, {self.order: hidden.new_ones(())}, self.awareness)
+        return self.functions.relaxed_gelu(hidden, {self.order: hidden.new_ones(())}, self.awareness)

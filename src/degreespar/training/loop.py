@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 
 import torch
@@ -16,6 +15,7 @@ from degreespar.models.normalisation import Normalisation
 from degreespar.models.vit import Vit
 from degreespar.training.augment import Augmentation
 from degreespar.training.data import Pictures
+from degreespar.training.execution import PLAIN, Execution
 
 
 @dataclass(frozen=True)
@@ -31,6 +31,7 @@ class TrainSettings:
     clip_norm: float = 1.0
     seed: int = 0
     compiled: bool = False
+    execution: Execution = PLAIN
 
 
 @dataclass(frozen=True)
@@ -125,7 +126,7 @@ def train_step(
     settings: TrainSettings,
 ) -> Tensor:
     """One step of the optimiser; gives the loss, without waiting for the device."""
-    with mixed_precision(pixels.device):
+    with settings.execution.products(pixels.device):
         logits = forward(pixels)
     loss = functional.cross_entropy(logits.float(), labels, label_smoothing=settings.label_smoothing)
     optimiser.zero_grad(set_to_none=True)
@@ -133,13 +134,6 @@ def train_step(
     nn.utils.clip_grad_norm_(model.parameters(), settings.clip_norm)
     optimiser.step()
     return loss.detach()
-
-
-def mixed_precision(device: torch.device) -> AbstractContextManager[object]:
-    """bfloat16 matrix products on a GPU; on a CPU plain float32."""
-    if device.type == "cuda":
-        return torch.autocast("cuda", dtype=torch.bfloat16)
-    return nullcontext()
 
 
 def make_optimiser(model: nn.Module, settings: TrainSettings) -> torch.optim.Optimizer:

@@ -15,6 +15,7 @@ from degreespar.degree.named_prices import prices_named
 from degreespar.degree.prices import Prices
 from degreespar.training.compress import Compression
 from degreespar.training.errors import RecipeError
+from degreespar.training.execution import PLAIN, Execution
 from degreespar.training.finish import finish
 from degreespar.training.progress import Progress
 from degreespar.training.recipe import Recipe, load_recipe
@@ -41,7 +42,7 @@ class Session:
     adapted: Path | None = None
     tokens: int | None = None
     seed: int = 0
-    compiled: bool = False
+    execution: Execution = PLAIN
 
 
 @dataclass(frozen=True)
@@ -80,7 +81,7 @@ def compress(session: Session, say: Callable[[str], None], report: Callable[[Pro
         workers,
         session.seed,
         report,
-        session.compiled,
+        session.execution,
     )
     run.run()
     result = finish(run, say if workers.first else _silent)
