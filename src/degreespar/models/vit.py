@@ -176,9 +176,16 @@ class Vit(nn.Module):
 
     def forward(self, pixels: Tensor, observe: Observer = unobserved) -> Tensor:
         """Classify; every point that a bound is chosen from is shown to `observe`."""
+        return self.classified(self.embedded(pixels), observe)
+
+    def embedded(self, pixels: Tensor) -> Tensor:
+        """[CLS] and the patches, with their positions: [batch, tokens, width]."""
         patches = self.patch(patch_vectors(pixels, self.geometry.patch_px))
         class_token = self.class_token.to(patches.dtype).expand(len(patches), 1, -1)
-        x = torch.cat([class_token, patches], dim=1) + self.positions
+        return torch.cat([class_token, patches], dim=1) + self.positions
+
+    def classified(self, x: Tensor, observe: Observer = unobserved) -> Tensor:
+        """The logits of embedded tokens, [CLS] first; training may leave some of the others out."""
         presence = None
         for index, layer in enumerate(self.layers):
             last = index + 1 == self.geometry.layers

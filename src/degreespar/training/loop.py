@@ -80,7 +80,7 @@ class EpochReport:
     seconds: float
 
 
-def accuracy(model: Vit, pictures: LoadedPictures, batch: int = 1000) -> float:
+def accuracy(model: nn.Module, pictures: LoadedPictures, batch: int = 1000) -> float:
     """The fraction that `model`, as it now computes (exact or by its policy), gets right, in float32."""
     model.eval()
     right = 0
