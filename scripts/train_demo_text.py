@@ -15,7 +15,6 @@ import json
 import math
 import sys
 import time
-from collections import Counter
 from dataclasses import replace
 from pathlib import Path
 
@@ -24,14 +23,13 @@ from torch import Tensor
 from torch.nn import functional
 
 from degreespar.models import Bert, TextCheckpoint, load_text_checkpoint, save_text_checkpoint
-from degreespar.party.wordpiece import SPECIAL, UNKNOWN, Tokeniser
+from degreespar.party.wordpiece import UNKNOWN
 from degreespar.training import uniform_policy
 from degreespar.training.movie_reviews import load_movie_reviews
+from degreespar.training.public_table import freeze_tables, pieces_in_use, with_pieces
 from degreespar.training.texts import LabelledTexts, LoadedTexts
 
 CPU = torch.device("cpu")
-TABLE_FRAC_BITS = 8
-"""Of the frozen table: steps of 1/256, of which int8 holds values up to 0.49."""
 WORD_DROPOUT = 0.1
 LABEL_SMOOTHING = 0.1
 
@@ -62,36 +60,22 @@ def main() -> int:
 
 def shrunk(whole: TextCheckpoint, texts: LabelledTexts, options: argparse.Namespace) -> TextCheckpoint:
     """Fewer layers, FFN units and pieces; the table on its eight-bit grid."""
-    kept = pieces_in_use(whole.tokeniser, texts, options.least_uses)
-    tokeniser = Tokeniser(tuple(whole.tokeniser.vocabulary[number] for number in kept), True)
+    fewer = with_pieces(whole, pieces_in_use(whole.tokeniser, texts, options.least_uses))
     geometry = replace(
-        whole.model.geometry,
-        vocabulary=len(kept),
+        fewer.model.geometry,
         positions=options.tokens,
         ffn_widths=(options.ffn_width,) * options.layers,
     )
-    model, state = Bert(geometry), dict(whole.model.state_dict())
+    model, state = Bert(geometry), dict(fewer.model.state_dict())
     busy = busy_units(whole, texts.first(256), options)
-    state["words.weight"] = on_grid(state["words.weight"][kept])
-    state["segments.weight"] = on_grid(state["segments.weight"])
     state["positions"] = state["positions"][: options.tokens]
     for index, units in enumerate(busy):
         for name, axis in (("expand.weight", 0), ("expand.bias", 0), ("contract.weight", 1)):
             key = f"layers.{index}.{name}"
             state[key] = state[key].index_select(axis, units)
     model.load_state_dict({name: state[name] for name in model.state_dict()})
-    return TextCheckpoint(model, whole.labels, tokeniser)
-
-
-def pieces_in_use(tokeniser: Tokeniser, texts: LabelledTexts, least_uses: int) -> list[int]:
-    """Special pieces, single ASCII characters (so that every word has pieces), and what is used often."""
-    uses = Counter(piece for text, _ in texts.texts for piece in tokeniser.pieces(text))
-
-    def wanted(piece: str) -> bool:
-        single = len(piece.removeprefix("##")) == 1 and piece.isascii()
-        return piece in SPECIAL or single or uses[piece] >= least_uses
-
-    return [number for number, piece in enumerate(tokeniser.vocabulary) if wanted(piece)]
+    freeze_tables(model)
+    return TextCheckpoint(model, whole.labels, fewer.tokeniser)
 
 
 def busy_units(whole: TextCheckpoint, texts: LabelledTexts, options: argparse.Namespace) -> list[Tensor]:
@@ -110,17 +94,9 @@ def busy_units(whole: TextCheckpoint, texts: LabelledTexts, options: argparse.Na
     return [effect.topk(options.ffn_width).indices.sort().values for effect in effects]
 
 
-def on_grid(table: Tensor) -> Tensor:
-    """Rounded to eight bits."""
-    units = (table * 2.0**TABLE_FRAC_BITS).round().clamp(-127, 127)
-    return units / 2.0**TABLE_FRAC_BITS
-
-
 def train(model: Bert, data: LoadedTexts, held_out: LoadedTexts, options: argparse.Namespace,
           unknown: int) -> dict[str, Tensor]:  # fmt: skip
     """AdamW, warm-up and cosine; gives the parameters of the epoch that is best on the held-out part."""
-    model.words.weight.requires_grad_(False)
-    model.segments.weight.requires_grad_(False)
     free = [parameter for parameter in model.parameters() if parameter.requires_grad]
     optimiser = torch.optim.AdamW(free, lr=options.rate, weight_decay=0.01)
     steps = len(data) // options.batch * options.epochs

@@ -17,6 +17,7 @@ from degreespar.models import load_text_checkpoint, save_text_checkpoint
 from degreespar.training.classifier import right_answers
 from degreespar.training.execution import Execution
 from degreespar.training.loop import TrainSettings, make_optimiser
+from degreespar.training.public_table import pieces_in_use, with_pieces
 from degreespar.training.recipe import Stage
 from degreespar.training.task import in_order, shuffled
 from degreespar.training.text_tasks import load_texts
@@ -31,6 +32,10 @@ def main() -> None:
     execution = Execution(bfloat16=options.bfloat16)
     splits = load_texts(options.data_folder, options.data)
     checkpoint = load_text_checkpoint(options.bert, options.tokens, splits.label_names)
+    if options.public_table:
+        checkpoint = with_pieces(
+            checkpoint, pieces_in_use(checkpoint.tokeniser, splits.training, options.least_uses)
+        )
     model = checkpoint.model.to(device)
     kept = splits.training.first(options.limit or None), splits.held_out.first(options.limit or None)
     training, held_out = (LoadedTexts.of(p, checkpoint.tokeniser, options.tokens, device) for p in kept)
@@ -65,6 +70,10 @@ def read_options() -> argparse.Namespace:
     parser.add_argument("--epochs", type=int, default=3)
     parser.add_argument("--rate", type=float, default=5e-5)
     parser.add_argument("--batch", type=int, default=64)
+    parser.add_argument("--public-table", action="store_true", help="words stay as published, on 8 bits")
+    parser.add_argument(
+        "--least-uses", type=int, default=5, help="of a piece, to keep it in the public table"
+    )
     parser.add_argument("--bfloat16", action="store_true", help="matrix products on a CPU that has them")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--limit", type=int, default=0, help="use so few texts (a smoke test)")

@@ -13,6 +13,7 @@ from torch.nn import functional
 
 from degreespar.degree import DegreePolicy
 from degreespar.degree.prices import Prices
+from degreespar.models.bert import Bert
 from degreespar.models.relaxed import Ladder
 from degreespar.training.accounts import facts, without_unused
 from degreespar.training.classifier import Classifier, behave, contractions, right_answers
@@ -22,6 +23,7 @@ from degreespar.training.learned import Aware, learned_behaviours
 from degreespar.training.loop import TrainSettings, make_optimiser
 from degreespar.training.policies import uniform_policy
 from degreespar.training.progress import Position, Progress
+from degreespar.training.public_table import freeze_tables
 from degreespar.training.recipe import ADAPT, FINISH, SPARSIFY, Recipe, Stage
 from degreespar.training.run_folder import BEST, STATE, RunFolder
 from degreespar.training.snap import merged, snapped
@@ -56,6 +58,8 @@ class Compression:
         self.model, self.task, self.recipe, self.prices = model.to(workers.device), task, recipe, prices
         self.folder, self.workers, self.seed, self.report = folder, workers, seed, report
         self.teacher = teacher.to(workers.device).eval()
+        if recipe.public_table and isinstance(model, Bert):
+            freeze_tables(model)
         sizes = even_sizes(model.geometry.tokens - 1, min(recipe.ranges, model.geometry.tokens - 1))
         space = Space(sizes, Ladder(recipe.squarings), Ladder(recipe.orders), recipe.transition_layer)
         self.variables = PolicyVariables(space, model.geometry, recipe.start_squarings, recipe.start_order)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from pathlib import Path
 
-from degreespar.artifact.bert_geometry import PRIVATE_TABLE
+from degreespar.artifact.bert_geometry import PRIVATE_TABLE, PUBLIC_TABLE
 from degreespar.models.bert import Bert
 from degreespar.models.huggingface_bert import TextCheckpoint
 from degreespar.models.vit import Vit
@@ -28,7 +28,8 @@ def export_run(run: Path, directory: Path, name: str) -> str:
             raise RunError(f"the result in {run} is none of a BERT")
         text = replace(checkpoint, model=result.model)
         policies = {result.model.geometry.tokens: result.policy}
-        return write_calibrated_text(directory, name, text, policies, PRIVATE_TABLE)
+        table = PUBLIC_TABLE if folder.config()["recipe"].get("public_table") else PRIVATE_TABLE
+        return write_calibrated_text(directory, name, text, policies, table)
     if not isinstance(result.model, Vit):
         raise RunError(f"the result in {run} is none of a ViT")
     return write_calibrated(directory, name, replace(checkpoint, model=result.model), result.policy)

@@ -69,7 +69,8 @@ class Recipe:
     """Everything that decides a run, apart from the model and the data.
 
     `tolerance_points` is how far hold-out accuracy may fall below the uncompressed model's; after
-    `patience` checks in a row below that, sparsifying stops.
+    `patience` checks in a row below that, sparsifying stops. With `public_table` a BERT's tables of words and
+    segments are not trained, and the artifact hands them to clients.
     """
 
     stages: tuple[Stage, ...]
@@ -87,6 +88,7 @@ class Recipe:
     split_seed: int = 2026
     calibration: int = 2000
     check_batch: int = 500
+    public_table: bool = False
 
     def __post_init__(self) -> None:
         if self.start_squarings not in self.squarings or self.start_order not in self.orders:
