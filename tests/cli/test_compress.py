@@ -63,6 +63,13 @@ def test_compress_export_report(place: Path, capsys: Capture) -> None:
     assert main(["info", str(place / "deployed"), "--json"]) == 0
     assert json.loads(capsys.readouterr().out.splitlines()[-1])["name"] == "tiny"
     assert main(["report", str(place / "run"), "--html", str(place / "run.html")]) == 0
+    # The fixed-point engine over the test set, beside what was trained and what was deployed, in float.
+    simulate = ["simulate", "--model", str(place / "deployed"), "--data", str(place / "data"), "--json"]
+    assert main([*simulate, "--checkpoint", str(place / "run")]) == 0
+    metrics = json.loads(capsys.readouterr().out.splitlines()[-1])["metrics"]
+    assert metrics["hard_accuracy"] == pytest.approx(facts["test_accuracy"])
+    assert metrics["float_accuracy"] == pytest.approx(facts["uncompressed_test_accuracy"])
+    assert metrics["agreement_hard"] >= 0.9
     # Given again, a finished run only says what it came to.
     assert main([*words(place), "--json"]) == 0
     assert json.loads(capsys.readouterr().out.splitlines()[-1])["test_accuracy"] == facts["test_accuracy"]

