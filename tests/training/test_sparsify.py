@@ -5,7 +5,7 @@ import pytest
 import torch
 
 from degreespar.degree.paper_prices import paper_prices, uniform_prices
-from degreespar.training.accounts import facts, savings_in_order, used_dimensions, without_unused
+from degreespar.degree.stages import facts, savings_in_order, used_dimensions, without_unused
 from degreespar.training.classifier import contractions
 from degreespar.training.policies import uniform_policy
 from degreespar.training.snap import merged, snapped

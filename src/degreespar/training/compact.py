@@ -5,7 +5,7 @@ from __future__ import annotations
 import torch
 
 from degreespar.degree import DegreePolicy
-from degreespar.training.accounts import used_dimensions, without_unused
+from degreespar.degree.stages import used_dimensions, without_unused
 from degreespar.training.classifier import Classifier, narrowed
 
 

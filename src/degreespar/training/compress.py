@@ -13,9 +13,9 @@ from torch.nn import functional
 
 from degreespar.degree import DegreePolicy
 from degreespar.degree.prices import Prices
+from degreespar.degree.stages import facts, without_unused
 from degreespar.models.bert import Bert
 from degreespar.models.relaxed import Ladder
-from degreespar.training.accounts import facts, without_unused
 from degreespar.training.classifier import Classifier, behave, contractions, right_answers
 from degreespar.training.errors import RunError
 from degreespar.training.execution import PLAIN, Execution

@@ -13,8 +13,8 @@ from safetensors.torch import load_file, save_file
 from torch import Tensor
 
 from degreespar.degree import DegreePolicy
+from degreespar.degree.stages import facts, savings_in_order
 from degreespar.models.bert import Bert
-from degreespar.training.accounts import facts, savings_in_order
 from degreespar.training.calibrate import calibrated
 from degreespar.training.classifier import Classifier, with_state
 from degreespar.training.compact import compacted

@@ -1,16 +1,24 @@
-"""What a policy saves, and where: pure functions of policies and prices."""
+"""What a policy removes, step by step: degrees, then tokens, then dimensions; and what each step saves.
+
+Pure functions of policies and prices. The order decides: what comes later finds less left. With degrees
+alone a dropped token has those of the last one kept, and a removed dimension is a ReLU.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from itertools import pairwise
 
 import numpy as np
 
-from degreespar.degree import DegreePolicy, IntGrid, LayerPolicy
+from degreespar.degree.grid import IntGrid
+from degreespar.degree.policy import DegreePolicy, LayerPolicy
 from degreespar.degree.prices import Geometry, Prices
-from degreespar.models.nonlinear import GELU_RELU
+
+STAGES = ("uncompressed", "degrees", "tokens", "dimensions")
+"""Everything removed so far, up to and with the name."""
+RELU = 1
 
 
 def used_dimensions(layer: LayerPolicy) -> list[int]:
@@ -38,6 +46,28 @@ def facts(policy: DegreePolicy) -> dict[str, list[float]]:
     }
 
 
+def stages(
+    policy: DegreePolicy, uncompressed: DegreePolicy, ffn_widths: Sequence[int]
+) -> Mapping[str, DegreePolicy]:
+    """The policies on the way from `uncompressed` to `policy`, by the names of `STAGES`.
+
+    `ffn_widths` are the uncompressed model's.
+    """
+    pairs = list(zip(policy.layers, ffn_widths, strict=True))
+
+    def at_full_size(tokens: int | None) -> DegreePolicy:
+        return replace(
+            policy, layers=tuple(_at_full_size(layer, tokens, ffn_width) for layer, ffn_width in pairs)
+        )
+
+    return {
+        "uncompressed": uncompressed,
+        "degrees": at_full_size(policy.layers[0].tokens),
+        "tokens": at_full_size(None),
+        "dimensions": without_unused(policy),
+    }
+
+
 def savings_in_order(
     policy: DegreePolicy,
     uncompressed: DegreePolicy,
@@ -45,40 +75,23 @@ def savings_in_order(
     prices: Prices,
     geometry: Geometry,
 ) -> dict[str, float]:
-    """Seconds of the uncompressed model, then what degrees, tokens and dimensions each save, in this order.
+    """Predicted seconds of the uncompressed model, what every step saves, and what is left."""
+    steps = stages(policy, uncompressed, ffn_widths)
+    return saved_in_order({name: prices.model_s(stage, geometry) for name, stage in steps.items()})
 
-    The order decides: what comes later finds less left. With degrees alone a dropped token has those of
-    the last one kept, and a removed dimension is a ReLU.
-    """
-    tokens = policy.layers[0].tokens
-    degrees = [
-        _at_full_size(layer, tokens, width) for layer, width in zip(policy.layers, ffn_widths, strict=True)
-    ]
-    fewer = [
-        _at_full_size(layer, None, width) for layer, width in zip(policy.layers, ffn_widths, strict=True)
-    ]
-    costs = [
-        prices.model_s(uncompressed, geometry),
-        sum(prices.layer_s(layer, geometry) for layer in degrees),
-        sum(prices.layer_s(layer, geometry) for layer in fewer),
-        prices.model_s(without_unused(policy), geometry),
-    ]
-    saved = [before - after for before, after in pairwise(costs)]
-    return {
-        "uncompressed_s": costs[0],
-        "degrees_s": saved[0],
-        "tokens_s": saved[1],
-        "dimensions_s": saved[2],
-        "compressed_s": costs[3],
-    }
+
+def saved_in_order(seconds: Mapping[str, float]) -> dict[str, float]:
+    """The same from the seconds of every stage, predicted or measured."""
+    saved = {f"{after}_s": seconds[before] - seconds[after] for before, after in pairwise(STAGES)}
+    return {"uncompressed_s": seconds[STAGES[0]], **saved, "compressed_s": seconds[STAGES[-1]]}
 
 
 def _at_full_size(layer: LayerPolicy, tokens: int | None, ffn_width: int) -> LayerPolicy:
     """The layer with its removed dimensions as ReLUs and, if `tokens` is given, no token dropped."""
     orders, squarings = layer.gelu_orders.values, layer.squarings.values
     removed = ~orders.any(axis=0)
-    orders = np.where(removed, GELU_RELU, orders)
-    orders = np.pad(orders, ((0, 0), (0, ffn_width - orders.shape[1])), constant_values=GELU_RELU)
+    orders = np.where(removed, RELU, orders)
+    orders = np.pad(orders, ((0, 0), (0, ffn_width - orders.shape[1])), constant_values=RELU)
     if tokens is None:
         return replace(layer, gelu_orders=IntGrid(orders))
     orders = np.pad(orders, ((0, tokens - len(orders)), (0, 0)), mode="edge")
