@@ -8,7 +8,7 @@ import pytest
 
 from degreespar.cli.main import main
 from degreespar.degree.paper_prices import paper_prices
-from degreespar.training.accounts import facts, savings_in_order
+from degreespar.degree.stages import facts, savings_in_order
 from degreespar.training.policies import uniform_policy
 from degreespar.training.snap import merged, snapped
 from tests.training.tiny import GEOMETRY, made_recipe, made_variables

@@ -1,20 +1,16 @@
 """The rendered parts of documents: each a function from the rows to Markdown."""
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
 from degreespar.report.demo import BESIDE, PICTURE, TEXT, aligned, summary
+from degreespar.report.markdown import markdown_table
 from degreespar.report.rows import ReportError, RowJson, newest_of_each, place_of, read_rows
 from degreespar.report.targets import found_or_missing, targets
+from degreespar.report.training_blocks import ablation, compressed, sweeps
 
 Block = Callable[[Path], str]
-
-
-def markdown_table(header: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
-    """A Markdown table."""
-    lines = [header, ["---"] * len(header), *rows]
-    return "\n".join(f"| {' | '.join(cells)} |" for cells in lines)
 
 
 def demo(results: Path) -> str:
@@ -168,4 +164,7 @@ BLOCKS: Mapping[str, Block] = {
     "primitives": primitives,
     "targets": engine_targets,
     "estimates": estimates,
+    "compressed": compressed,
+    "ablation": ablation,
+    "sweeps": sweeps,
 }
