@@ -7,7 +7,7 @@ from degreespar.training.errors import RecipeError
 from degreespar.training.recipe import Recipe, Stage, load_recipe
 
 
-@pytest.mark.parametrize("name", ["vit", "bert", "vit-demo", "vit-gpu", "bert-gpu"])
+@pytest.mark.parametrize("name", ["vit", "bert", "vit-demo", "vit-gpu", "bert-gpu", "vit-cpu", "bert-cpu"])
 def test_recipes_of_the_package_are_whole(name: str, tmp_path: Path) -> None:
     recipe = load_recipe(name, {})
     path = tmp_path / "again.json"
