@@ -43,6 +43,7 @@ def run(
 
 def test_phases_follow_each_other_and_rates_end_at_nothing() -> None:
     assert [SETTINGS.patches(epoch) for epoch in range(3)] == [6, 6, 16]
+    assert [SETTINGS.ends_phase(epoch) for epoch in range(3)] == [False, True, True]
     with pytest.raises(IndexError):
         SETTINGS.patches(3)
     rates = [SETTINGS.rate(epoch) / SETTINGS.learning_rate for epoch in (0.0, 0.25, 0.5, 1.75, 3.0)]
