@@ -28,8 +28,10 @@ class Awareness:
     soft_edges: bool = True
 
     def draws(self, like: Tensor) -> Tensor | None:
-        """U(-1, 1) of the same shape; None where there is no noise."""
-        return None if self.noise == 0.0 else torch.empty_like(like).uniform_(-1.0, 1.0)
+        """U(-1, 1) of the same shape, in float32; None where there is no noise."""
+        if self.noise == 0.0:
+            return None
+        return torch.empty_like(like, dtype=torch.float32).uniform_(-1.0, 1.0)
 
 
 EXACT_TRAINING = Awareness(0.0, False)

@@ -58,6 +58,7 @@ def relaxed_softmax(
     weights: dict[int, Tensor],
     presence: Tensor | None = None,
     awareness: Awareness = EXACT_TRAINING,
+    draws: Tensor | None = None,
 ) -> Tensor:
     """Softmax over the last axis of scores [batch, heads, queries, keys]; blends before normalising.
 
@@ -72,7 +73,6 @@ def relaxed_softmax(
         in_play = in_play & (presence > 0)[:, None, None, :]
     largest = scores.masked_fill(~in_play, float("-inf")).amax(dim=-1, keepdim=True)
     shifted = (scores - largest).clamp(max=0.0)
-    draws = awareness.draws(shifted)
     powers = torch.zeros_like(shifted)
     for state, weight in weights.items():
         if state != OFF:
@@ -82,10 +82,14 @@ def relaxed_softmax(
     return powers / powers.sum(dim=-1, keepdim=True)
 
 
-def relaxed_gelu(x: Tensor, weights: dict[int, Tensor], awareness: Awareness = EXACT_TRAINING) -> Tensor:
+def relaxed_gelu(
+    x: Tensor,
+    weights: dict[int, Tensor],
+    awareness: Awareness = EXACT_TRAINING,
+    draws: Tensor | None = None,
+) -> Tensor:
     """GeLU of x [batch, tokens, dimensions]; `weights` [tokens, dimensions] for each state."""
     x = x.float()
-    draws = awareness.draws(x)
     result = torch.zeros_like(x)
     for state, weight in weights.items():
         if state != GELU_REMOVED:

@@ -44,7 +44,8 @@ class Learned:
         weights = self.ladders[0].weights(self.squarings, straight=True)
         rows = self.entering[: scores.shape[-2]]
         by_entry = {state: weight[rows][:, self.entering] for state, weight in weights.items()}
-        return self.functions.relaxed_softmax(scores, by_entry, presence, self.awareness)
+        draws = self.awareness.draws(scores)
+        return self.functions.relaxed_softmax(scores, by_entry, presence, self.awareness, draws)
 
     def select(
         self, x: Tensor, variance: Tensor, attention: Tensor, presence: Tensor | None
@@ -61,7 +62,7 @@ class Learned:
         weights = self.ladders[1].weights(self.orders, straight=True)
         rows = self.leaving[: hidden.shape[-2]]
         by_entry = {state: weight[rows] for state, weight in weights.items()}
-        return self.functions.relaxed_gelu(hidden, by_entry, self.awareness)
+        return self.functions.relaxed_gelu(hidden, by_entry, self.awareness, self.awareness.draws(hidden))
 
 
 def learned_behaviours(
@@ -105,7 +106,8 @@ class Aware:
 
     def weigh(self, scores: Tensor, presence: Tensor | None) -> Tensor:
         weights = {self.squarings: scores.new_ones(())}
-        return self.functions.relaxed_softmax(scores, weights, presence, self.awareness)
+        draws = self.awareness.draws(scores)
+        return self.functions.relaxed_softmax(scores, weights, presence, self.awareness, draws)
 
     def select(
         self, x: Tensor, variance: Tensor, attention: Tensor, presence: Tensor | None
@@ -113,4 +115,5 @@ class Aware:
         return x, presence
 
     def activate(self, hidden: Tensor) -> Tensor:
-        return self.functions.relaxed_gelu(hidden, {self.order: hidden.new_ones(())}, self.awareness)
+        weights, draws = {self.order: hidden.new_ones(())}, self.awareness.draws(hidden)
+        return self.functions.relaxed_gelu(hidden, weights, self.awareness, draws)
